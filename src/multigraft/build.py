@@ -1,0 +1,1 @@
+"""From a run file to the objects of a run."""

@@ -1,0 +1,167 @@
+"""Read the record of a run, while it is being written or afterwards. Readers never hold up the writer."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from multigraft.budget.amount import NOTHING, Amount
+from multigraft.errors import RecordError, boundary
+from multigraft.records.folder import LOG_NAME, read_settings
+from multigraft.records.schema import COLUMNS, SCHEMA_VERSION, prompt_of, sample_of, score_of
+from multigraft.types import Call, Completion, FailureKind, Json, Prompt, Role, Sample, Score
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """One scorer's word on a response."""
+
+    scorer: str
+    version: str
+    score: Score
+    spent: Amount
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """A call with all that became of it."""
+
+    sequence: int
+    """Place of its response in the record."""
+    call: Call
+    sample: Sample
+    spent: Amount
+    """The call's own; scores have theirs."""
+    attempts: tuple[FailureKind, ...]
+    digest: str
+    reward: float | None = None
+    """The reward that counts: told to the strategy, or found later."""
+    reason: FailureKind | None = None
+    """Why it failed, or has no reward."""
+    asked: int | None = None
+    """As in `OutcomeRow`; None while it was not told."""
+    told_sequence: int | None = None
+    """Place of the telling in the record."""
+    told_reward: float | None = None
+    """The reward the strategy was told."""
+    scores: dict[str, ScoreRecord] = field(default_factory=dict)
+    """By scorer; the latest counts."""
+    scores_spent: Amount = NOTHING
+    """All scorings together."""
+
+    @property
+    def text(self) -> str | None:
+        """The answer, None for a failed call."""
+        return self.sample.text if isinstance(self.sample, Completion) else None
+
+
+@dataclass(slots=True)
+class PromptRecord:
+    """A prompt with all its calls."""
+
+    number: int
+    prompt: Prompt
+    calls: dict[int, CallRecord] = field(default_factory=dict)
+    """By call id, in that order."""
+    ended: str | None = None
+    """Why it ended; None while it is unfinished."""
+    interrupted: list[tuple[Call, Amount]] = field(default_factory=list)
+    """Calls sent whose response was never recorded, with what was reserved for them: cut off by a crash, or still in flight."""
+
+    def best(self) -> CallRecord | None:
+        """Return the call with the highest reward; ties go to the earliest, None when nothing has a reward."""
+        scored = [call for call in self.calls.values() if call.reward is not None]
+        return max(scored, key=lambda call: (call.reward, -call.call.call_id), default=None)
+
+
+class RunRecord:
+    """The record of one run, read-only.
+
+    Args:
+        folder: the run's folder.
+
+    Raises:
+        RecordError: no run is there, it is damaged, or a newer multigraft wrote it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings: Mapping[str, Json] = read_settings(folder)
+        path = folder / LOG_NAME
+        if not path.is_file():
+            message = f"{path}: no record there; the run was never started"
+            raise RecordError(message)
+        with boundary(RecordError, f"reading {path}", sqlite3.Error):
+            self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+            found = self._database.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        if found is None or int(found[0]) != SCHEMA_VERSION:
+            message = f"{path}: written in schema {found and found[0]}, this multigraft reads {SCHEMA_VERSION}; use the version that wrote it"
+            raise RecordError(message)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def prompts(self, number: int | None = None) -> Iterator[PromptRecord]:
+        """Walk over the prompts in the order they were started, one in memory at a time.
+
+        Args:
+            number: only this one.
+        """
+        where, values = ("", ()) if number is None else (" WHERE number = ?", (number,))
+        with boundary(RecordError, f"reading {self.folder / LOG_NAME}", sqlite3.Error), closing(self._database.cursor()) as cursor:
+            for found, content in cursor.execute(f"SELECT number, content FROM prompts{where} ORDER BY number", values):  # noqa: S608 - fixed texts
+                yield self._prompt(found, prompt_of(content))
+
+    def num_prompts(self) -> int:
+        """Count the prompts started."""
+        return int(self._database.execute("SELECT count(*) FROM prompts").fetchone()[0])
+
+    def seconds(self) -> float:
+        """Return the wall-clock seconds worked on the run, over all its sessions."""
+        found = self._database.execute("SELECT sum(longest) FROM (SELECT max(seconds) AS longest FROM sessions GROUP BY session)").fetchone()
+        return float(found[0] or 0.0)
+
+    def num_sessions(self) -> int:
+        """Count the processes that worked on the run."""
+        return int(self._database.execute("SELECT count(DISTINCT session) FROM sessions").fetchone()[0])
+
+    def _prompt(self, number: int, prompt: Prompt) -> PromptRecord:
+        record = PromptRecord(number, prompt)
+        execute = self._database.execute
+        sent: dict[int, tuple[Call, Amount]] = {}
+        for row in execute(f"SELECT {COLUMNS['sent']} FROM sent WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608 - fixed texts
+            _, _, call_id, model, parents, role, seed, *bound = row
+            sent[call_id] = (Call(call_id, model, tuple(orjson.loads(parents)), Role(role), seed), Amount(*bound))
+        for row in execute(f"SELECT {COLUMNS['responses']} FROM responses WHERE number = ? ORDER BY call_id", (number,)):  # noqa: S608
+            sequence, _, call_id, digest, attempts, flops, tokens, usd, calls, *sample = row
+            kinds = tuple(FailureKind(kind) for kind in orjson.loads(attempts))
+            call, _ = sent.pop(call_id)
+            record.calls[call_id] = CallRecord(sequence, call, sample_of(sample), Amount(flops, tokens, usd, calls), kinds, digest)
+        record.interrupted = list(sent.values())
+        for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+            _, _, call_id, scorer, version, flops, tokens, usd, calls, *score = row
+            found = record.calls[call_id]
+            spent = Amount(flops, tokens, usd, calls)
+            found.scores[scorer] = ScoreRecord(scorer, version, score_of(score), spent)
+            found.scores_spent = found.scores_spent.plus(spent)
+        for row in execute(f"SELECT {COLUMNS['outcomes']} FROM outcomes WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+            sequence, _, call_id, reward, reason, asked = row
+            found = record.calls[call_id]
+            found.reward, found.reason = reward, None if reason is None else FailureKind(reason)
+            if asked is not None:
+                found.asked, found.told_sequence, found.told_reward = asked, sequence, reward
+        for (reason,) in execute("SELECT reason FROM ends WHERE number = ? ORDER BY sequence", (number,)):
+            record.ended = reason
+        return record
