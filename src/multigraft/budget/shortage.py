@@ -58,3 +58,6 @@ class Shortage:
         if self.reserved:
             parts.append(f"{quantity(self.kind, self.reserved)} reserved by calls in flight")
         return f"the {self.scope}'s limit of {quantity(self.kind, self.limit)} has no room for {quantity(self.kind, self.wanted)} more: {', '.join(parts)}"
+
+    def __str__(self) -> str:
+        return self.message
