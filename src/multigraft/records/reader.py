@@ -60,6 +60,21 @@ class CallRecord:
         return self.sample.text if isinstance(self.sample, Completion) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """An outcome in the order of the record, with the scores that came with it."""
+
+    number: int
+    call_id: int
+    model: str
+    reward: float | None
+    reason: FailureKind | None
+    asked: int | None
+    """As in `OutcomeRow`."""
+    scores: Mapping[str, Score]
+    """By scorer; empty for a failed call."""
+
+
 @dataclass(slots=True)
 class PromptRecord:
     """A prompt with all its calls."""
@@ -70,8 +85,24 @@ class PromptRecord:
     """By call id, in that order."""
     ended: str | None = None
     """Why it ended; None while it is unfinished."""
-    interrupted: list[tuple[Call, Amount]] = field(default_factory=list)
-    """Calls sent whose response was never recorded, with what was reserved for them: cut off by a crash, or still in flight."""
+    interrupted: list[Call] = field(default_factory=list)
+    """Calls sent whose response is not recorded: cut off by a crash, or still in flight."""
+    wasted: Amount = NOTHING
+    """Upper bound of what was paid for answers that a crash cut off, also where the call was sent again later."""
+
+    def lineage(self, call_id: int) -> list[CallRecord]:
+        """Return the calls that led to a response, itself last: at each step the parent with the highest reward, the earliest of equals."""
+        line = [self.calls[call_id]]
+        while parents := [self.calls[parent] for parent in line[-1].call.parents if parent in self.calls]:
+            line.append(max(parents, key=lambda parent: (parent.reward is not None, parent.reward or 0.0, -parent.call.call_id)))
+        return line[::-1]
+
+    def spent(self) -> Amount:
+        """Add up what the prompt has cost: calls, scorings, and the bound of what was cut off."""
+        total = self.wasted
+        for call in self.calls.values():
+            total = total.plus(call.spent).plus(call.scores_spent)
+        return total
 
     def best(self) -> CallRecord | None:
         """Return the call with the highest reward; ties go to the earliest, None when nothing has a reward."""
@@ -137,19 +168,69 @@ class RunRecord:
         """Count the processes that worked on the run."""
         return int(self._database.execute("SELECT count(DISTINCT session) FROM sessions").fetchone()[0])
 
+    def by_id(self) -> dict[str, tuple[int, str | None]]:
+        """Map the id of every prompt started to its number and why it ended, None while it has not."""
+        rows = self._database.execute(
+            "SELECT prompt_id, number, (SELECT reason FROM ends WHERE ends.number = prompts.number ORDER BY sequence DESC LIMIT 1) FROM prompts"
+        )
+        return {prompt_id: (number, ended) for prompt_id, number, ended in rows}
+
+    def tellings(self) -> Iterator[Telling]:
+        """Walk over everything that was told, or rewarded later, in the order of the record."""
+        scores: dict[tuple[int, int], dict[str, Score]] = {}
+        rows = self._database.execute(
+            "SELECT sequence, number, call_id, NULL, NULL, NULL, NULL, scorer, value, reason, message, retryable, truncated FROM scores UNION ALL "
+            "SELECT o.sequence, o.number, o.call_id, o.reward, o.reason, o.asked, s.model, NULL, NULL, NULL, NULL, NULL, NULL FROM outcomes o "
+            "JOIN sent s ON s.sequence = (SELECT max(sequence) FROM sent WHERE number = o.number AND call_id = o.call_id) ORDER BY 1"
+        )
+        for _, number, call_id, reward, reason, asked, model, scorer, *score in rows:
+            key = (number, call_id)
+            if scorer is not None:
+                scores.setdefault(key, {})[scorer] = score_of(score)
+            else:
+                kind = None if reason is None else FailureKind(reason)
+                yield Telling(number, call_id, model, reward, kind, asked, scores.pop(key, {}))
+
+    def spent(self) -> Amount:
+        """Add up what the run has cost: calls, scorings, and the bound of what crashes cut off."""
+        total = NOTHING
+        for table in ("responses", "scores"):
+            row = self._database.execute(f"SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM {table}").fetchone()  # noqa: S608 - fixed texts
+            total = total.plus(Amount(*(value or 0 for value in row)))
+        return total.plus(self.wasted())
+
+    def wasted(self) -> Amount:
+        """Add up the bounds of all calls sent, but for the last of each call that has a response: what crashes may have cost."""
+        row = self._database.execute(
+            "SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM sent s WHERE NOT (sequence = (SELECT max(sequence) FROM sent WHERE number = s.number "
+            "AND call_id = s.call_id) AND EXISTS (SELECT 1 FROM responses r WHERE r.number = s.number AND r.call_id = s.call_id))"
+        ).fetchone()
+        return Amount(*(value or 0 for value in row))
+
+    def unscored(self) -> list[int]:
+        """Return the numbers of the prompts that hold a response whose reward is missing for a passing reason."""
+        rows = self._database.execute(
+            "SELECT DISTINCT number FROM scores s WHERE retryable = 1 AND sequence = "
+            "(SELECT max(sequence) FROM scores WHERE number = s.number AND call_id = s.call_id AND scorer = s.scorer) ORDER BY number"
+        )
+        return [number for (number,) in rows]
+
     def _prompt(self, number: int, prompt: Prompt) -> PromptRecord:
         record = PromptRecord(number, prompt)
         execute = self._database.execute
         sent: dict[int, tuple[Call, Amount]] = {}
         for row in execute(f"SELECT {COLUMNS['sent']} FROM sent WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608 - fixed texts
             _, _, call_id, model, parents, role, seed, *bound = row
+            record.wasted = record.wasted.plus(sent[call_id][1] if call_id in sent else NOTHING)
             sent[call_id] = (Call(call_id, model, tuple(orjson.loads(parents)), Role(role), seed), Amount(*bound))
         for row in execute(f"SELECT {COLUMNS['responses']} FROM responses WHERE number = ? ORDER BY call_id", (number,)):  # noqa: S608
             sequence, _, call_id, digest, attempts, flops, tokens, usd, calls, *sample = row
             kinds = tuple(FailureKind(kind) for kind in orjson.loads(attempts))
             call, _ = sent.pop(call_id)
             record.calls[call_id] = CallRecord(sequence, call, sample_of(sample), Amount(flops, tokens, usd, calls), kinds, digest)
-        record.interrupted = list(sent.values())
+        for call, bound in sent.values():
+            record.interrupted.append(call)
+            record.wasted = record.wasted.plus(bound)
         for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
             _, _, call_id, scorer, version, flops, tokens, usd, calls, *score = row
             found = record.calls[call_id]

@@ -1,0 +1,1 @@
+"""Numbers from the record of a run: totals, shares, winners (`summary`)."""

@@ -1,0 +1,213 @@
+"""A whole run: many prompts side by side, one budget, one record, one stop."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from multigraft.budget.amount import NO_LIMITS, Limits
+from multigraft.budget.ledger import Ledger
+from multigraft.engine.halt import Halt
+from multigraft.engine.replay import Restored, Resumption
+from multigraft.engine.run import PromptRun
+from multigraft.engine.step import Stepped, Workshop
+from multigraft.errors import MultigraftError, RecordError
+from multigraft.records.reader import CallRecord, PromptRecord
+from multigraft.records.rows import OutcomeRow, PromptRow, SessionRow
+from multigraft.strategies.base import Strategy
+from multigraft.types import Completion, Prompt, Score
+
+SESSION_INTERVAL_S = 5.0
+"""How often the seconds worked are recorded."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has happened so far in this process, for whoever watches."""
+
+    prompts_started: int = 0
+    prompts_ended: int = 0
+    responses: int = 0
+    failures: int = 0
+    unscored: int = 0
+    ends: dict[str, int] = field(default_factory=dict)
+    """Prompts ended, by reason."""
+
+    def notice(self, step: Stepped, score: Score | None) -> None:
+        """Count one step."""
+        if not isinstance(step.sample, Completion):
+            self.failures += 1
+            return
+        self.responses += 1
+        self.unscored += score is None or score.value is None
+
+
+@dataclass(slots=True, kw_only=True)
+class Campaign:
+    """Many prompts under one budget.
+
+    Args:
+        strategy: decides what is called.
+        models: names, in the order of the run file.
+        seed: of the run.
+        workshop: carries calls out.
+        resumption: where the run stands; a fresh one for a new run.
+        halt: the run's stop.
+        prompts_in_flight: prompts under way at once at most; >= 1.
+        prompt_limits: what each prompt may spend.
+        cost_unit: see `replay.outcome_of`.
+        drain_s: seconds that calls in flight get to end after a stop, before they are cut off.
+    """
+
+    strategy: Strategy[Any]
+    models: Sequence[str]
+    seed: int
+    workshop: Workshop
+    resumption: Resumption
+    halt: Halt
+    prompts_in_flight: int
+    prompt_limits: Limits = NO_LIMITS
+    cost_unit: str | None = None
+    drain_s: float = 8.0
+    tally: Tally = field(default_factory=Tally)
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The run's."""
+        return self.workshop.purchases.ledger
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds worked on the run, earlier processes included."""
+        return self.resumption.seconds + time.monotonic() - self.began_s
+
+    async def run(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord] | None = None) -> Tally:
+        """Work through the prompts.
+
+        Args:
+            prompts: all of the run, in any order; finished ones are passed over, unfinished ones of the record come first.
+            rescored: finished prompts of the record, by id, some of whose responses lack a reward for a passing reason.
+
+        Raises:
+            RecordError: the record cannot be written; what it holds is safe.
+        """
+        queue = self._order(prompts)
+        workers = [asyncio.create_task(self._work(queue), name=f"prompts {index}") for index in range(self.prompts_in_flight)]
+        clock = asyncio.create_task(self._clock(), name="clock")
+        try:
+            await self._rescore(rescored or {})
+            await self._finish(workers)
+        finally:
+            clock.cancel()
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(clock, *workers, return_exceptions=True)
+            self._note_session()
+        await self.workshop.log.durable()
+        return self.tally
+
+    async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        stopped_s: float | None = None
+        pending = set(workers)
+        while pending:
+            done, pending = await asyncio.wait(pending, timeout=0.2, return_when=asyncio.FIRST_EXCEPTION)
+            for worker in done:
+                _raise_first(worker)
+            if self.halt.stopped:
+                stopped_s = time.monotonic() if stopped_s is None else stopped_s
+                if time.monotonic() - stopped_s > self.drain_s and not self.halt.out_of_time:
+                    return
+
+    def _order(self, prompts: Iterable[Prompt]) -> Iterator[Restored | Prompt]:
+        unfinished = dict(self.resumption.unfinished)
+        yield from unfinished.values()
+        for prompt in prompts:
+            if prompt.prompt_id not in unfinished and prompt.prompt_id not in self.resumption.finished:
+                yield prompt
+
+    async def _work(self, queue: Iterator[Restored | Prompt]) -> None:
+        for waiting in queue:
+            if self.halt.stopped:
+                return
+            reason = await self._prompt_run(waiting).finish()
+            if reason is not None:
+                self.tally.prompts_ended += 1
+                self.tally.ends[reason] = self.tally.ends.get(reason, 0) + 1
+
+    def _prompt_run(self, waiting: Restored | Prompt) -> PromptRun:
+        self.tally.prompts_started += 1
+        recorded: dict[int, CallRecord] = {}
+        if isinstance(waiting, Restored):
+            number, prompt, state, recorded = waiting.number, waiting.record.prompt, waiting.state, waiting.record.calls
+            ledger = Ledger(self.prompt_limits, self.ledger, waiting.record.spent(), scope="prompt")
+        else:
+            number, prompt, state = self.resumption.num_prompts, waiting, self.strategy.init(waiting.prompt_id, self.models, self.seed)
+            self.resumption.num_prompts += 1
+            ledger = Ledger(self.prompt_limits, self.ledger, scope="prompt")
+            self.workshop.log.append(PromptRow(number, prompt))
+        self.workshop.purchases.open(prompt.prompt_id, ledger)
+        return PromptRun(
+            number=number,
+            prompt=prompt,
+            strategy=self.strategy,
+            state=state,
+            workshop=self.workshop,
+            knowledge=self.resumption.knowledge,
+            halt=self.halt,
+            recorded=recorded,
+            cost_unit=self.cost_unit,
+            noticed=self.tally.notice,
+        )
+
+    async def _rescore(self, records: Mapping[str, PromptRecord]) -> None:
+        """Score what lacks a reward for a passing reason; such rewards count in the data, but no strategy is told them."""
+        for prompt_id, record in records.items():
+            self.workshop.purchases.open(prompt_id, Ledger(self.prompt_limits, self.ledger, record.spent(), scope="prompt"))
+            for call in record.calls.values():
+                known = {name: found.score for name, found in call.scores.items()}
+                if self.halt.stopped or call.text is None or not any(score.retryable for score in known.values()):
+                    continue
+                step = await self.workshop.score(record.number, record.prompt, Stepped(call.call, call.sample, call.spent), known)
+                score = self.workshop.combination.value(step.scores, call.call.model, self.resumption.knowledge)
+                if score.value is not None:
+                    self.workshop.log.append(OutcomeRow(record.number, call.call.call_id, score.value, None, None))
+            self.workshop.purchases.close(prompt_id)
+
+    async def _clock(self) -> None:
+        """Record the seconds worked, and stop the run when they are spent."""
+        while not self.halt.stopped:
+            self._note_session()
+            rest_s = SESSION_INTERVAL_S
+            limit_s = self.ledger.limits.seconds
+            if limit_s is not None:
+                rest_s = min(rest_s, limit_s - self.elapsed_s)
+                if rest_s <= 0:
+                    self.halt.time_is_up()
+                    return
+            await asyncio.sleep(rest_s)
+
+    def _note_session(self) -> None:
+        self.workshop.log.append(SessionRow(self.resumption.session, time.monotonic() - self.began_s))
+
+
+def _raise_first(worker: asyncio.Task[None]) -> None:
+    """Raise what a worker failed of; of several failures the record's own comes first, as the others follow from it."""
+    error = worker.exception()
+    if error is None:
+        return
+    leaves = list(_leaves(error))
+    for wanted in (RecordError, MultigraftError):
+        for leaf in leaves:
+            if isinstance(leaf, wanted):
+                raise leaf
+    raise leaves[0]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

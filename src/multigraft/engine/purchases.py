@@ -1,0 +1,176 @@
+"""Every paid call goes through here: reserve its upper bound, send it, settle what it cost, and try again where that may help.
+
+The one loop of retries in the project. Each attempt is reserved and settled on its own, so that a limit holds however often a call is repeated.
+"""
+
+import asyncio
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from multigraft.budget.amount import NOTHING, Amount
+from multigraft.budget.cost import ModelCost, prompt_tokens_bound
+from multigraft.budget.ledger import Ledger, Reservation, Shortage
+from multigraft.types import Ask, Completion, Failure, FailureKind, Model, Request, Sample, Usage
+from multigraft.wire.retry import RetryPolicy, delay_s
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """What came of one request, after all attempts."""
+
+    samples: tuple[Sample, ...]
+    """One for each seed of the request."""
+    spent: tuple[Amount, ...]
+    """What each sample cost, failed attempts included; together what was charged."""
+    attempts: tuple[FailureKind, ...]
+    """Kinds of the failed attempts that were repeated."""
+
+
+class Purchases:
+    """Buys samples for the prompts of one run.
+
+    Args:
+        models: by name; judges included.
+        costs: what each model costs, by name.
+        ledger: the run's.
+        retry: when a failed attempt is repeated.
+        max_in_flight: requests of the run under way at once at most; None: no limit but the endpoints' own.
+    """
+
+    def __init__(
+        self, *, models: Mapping[str, Model], costs: Mapping[str, ModelCost], ledger: Ledger, retry: RetryPolicy, max_in_flight: int | None = None
+    ) -> None:
+        self.ledger = ledger
+        self.in_flight = 0
+        self._models, self._costs, self._retry = models, costs, retry
+        self._prompts: dict[str, Ledger] = {}
+        self._judged: defaultdict[str, Amount] = defaultdict(lambda: NOTHING)
+        self._room = asyncio.Event()
+        self._places = asyncio.Semaphore(max_in_flight) if max_in_flight else None
+
+    def open(self, prompt_id: str, ledger: Ledger) -> None:
+        """Begin to charge a prompt's calls to its own ledger, a child of the run's."""
+        self._prompts[prompt_id] = ledger
+
+    def close(self, prompt_id: str) -> None:
+        """Forget a finished prompt."""
+        self._prompts.pop(prompt_id, None)
+        self._judged.pop(prompt_id, None)
+
+    def bound(self, model: str, request: Request) -> Amount:
+        """Return the most that one attempt of the request can cost."""
+        prompt_tokens = prompt_tokens_bound(request.messages)
+        return self._costs[model].bound(prompt_tokens, request.sampling.max_tokens, len(request.seeds))
+
+    async def buy(self, prompt_id: str, model: str, request: Request, sending: Callable[[Amount], None] = lambda _bound: None) -> Bought | Shortage:
+        """Sample from a model, with retries.
+
+        Args:
+            prompt_id: an opened prompt, or any other text to charge the run alone.
+            model: name of a model.
+            request: what to ask.
+            sending: called with what is reserved, just before the first attempt is sent.
+
+        Returns:
+            What came of it; or, when the budget has no room for the first attempt and never will have, why.
+        """
+        samples: list[Sample | None] = [None] * len(request.seeds)
+        spent = [NOTHING] * len(samples)
+        attempts: list[FailureKind] = []
+        missing = list(range(len(samples)))
+        started = time.monotonic()
+        for attempt in itertools.count(1):
+            asked = replace(request, seeds=tuple(request.seeds[index] for index in missing)) if attempts else request
+            bought = await self._attempt(prompt_id, model, asked, sending if not attempts else None)
+            if isinstance(bought, Shortage):
+                if not attempts:
+                    return bought
+                break
+            for index, sample, cost in zip(missing, *bought, strict=True):
+                samples[index] = sample
+                spent[index] = spent[index].plus(cost)
+            wait_s, repeated = self._again(attempt, time.monotonic() - started, [(index, samples[index]) for index in missing])
+            if wait_s is None:
+                break
+            missing = [index for index, _ in repeated]
+            attempts.extend(failure.kind for _, failure in repeated)
+            await asyncio.sleep(wait_s)
+        return Bought(tuple(sample for sample in samples if sample is not None), tuple(spent), tuple(attempts))
+
+    def _again(self, attempt: int, elapsed_s: float, samples: Sequence[tuple[int, Sample | None]]) -> tuple[float | None, list[tuple[int, Failure]]]:
+        waits = [
+            (wait_s, index, sample)
+            for index, sample in samples
+            if isinstance(sample, Failure) and (wait_s := delay_s(self._retry, attempt, sample, elapsed_s)) is not None
+        ]
+        if not waits:
+            return None, []
+        return max(wait_s for wait_s, _, _ in waits), [(index, failure) for _, index, failure in waits]
+
+    def ask_of(self, model: str) -> Ask:
+        """Return what a judge calls to reach its chat model; `judged` tells what it cost."""
+
+        async def ask(prompt_id: str, request: Request) -> Sample:
+            bought = await self.buy(prompt_id, model, request)
+            if isinstance(bought, Shortage):
+                return Failure(FailureKind.BUDGET, str(bought))
+            self._judged[prompt_id] = self._judged[prompt_id].plus(bought.spent[0])
+            return bought.samples[0]
+
+        return ask
+
+    def judged(self, prompt_id: str) -> Amount:
+        """Take what judges have cost this prompt since it was last asked."""
+        return self._judged.pop(prompt_id, NOTHING)
+
+    async def _attempt(
+        self, prompt_id: str, model: str, request: Request, sending: Callable[[Amount], None] | None
+    ) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
+        bound = self.bound(model, request)
+        reservation = await self._reserve(self._prompts.get(prompt_id, self.ledger), bound)
+        if isinstance(reservation, Shortage):
+            return reservation
+        if sending:
+            sending(bound)
+        charged = bound  # what is charged when the task is cancelled in mid-air: the fate of the call is unknown
+        self.in_flight += 1
+        try:
+            if self._places is None:
+                samples = await self._models[model].generate(request)
+            else:
+                async with self._places:
+                    samples = await self._models[model].generate(request)
+            costs = self._settled(model, request, samples)
+            charged = NOTHING
+            for cost in costs:
+                charged = charged.plus(cost)
+        finally:
+            self.in_flight -= 1
+            reservation.settle(charged)
+            self._room.set()
+        return samples, costs
+
+    def _settled(self, model: str, request: Request, samples: Sequence[Sample]) -> list[Amount]:
+        cost = self._costs[model]
+        unsent = all(isinstance(sample, Failure) and sample.kind is FailureKind.UNAVAILABLE for sample in samples)
+        if unsent:
+            return [NOTHING] * len(samples)
+        usages = [self._usage(request, sample, first=index == 0) for index, sample in enumerate(samples)]
+        return cost.shares(usages)
+
+    def _usage(self, request: Request, sample: Sample, *, first: bool) -> Usage:
+        if isinstance(sample, Completion) or not sample.possibly_billed:
+            return sample.usage
+        prompt_tokens = prompt_tokens_bound(request.messages)
+        return Usage(prompt_tokens if first else 0, request.sampling.max_tokens, context_tokens=prompt_tokens, estimated=True)
+
+    async def _reserve(self, ledger: Ledger, bound: Amount) -> Reservation | Shortage:
+        while True:
+            reservation = ledger.reserve(bound)
+            if isinstance(reservation, Reservation) or not reservation.waits:
+                return reservation
+            self._room.clear()
+            await self._room.wait()

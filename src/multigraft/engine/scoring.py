@@ -1,0 +1,86 @@
+"""Score responses in batches, whatever prompts they belong to, and repeat what failed for a passing reason."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from multigraft.types import Candidate, Failure, FailureKind, Reward, Score
+from multigraft.wire.retry import RetryPolicy, delay_s
+
+
+class Scoring:
+    """One reward at work: collects what is to be scored and hands it over in batches.
+
+    Args:
+        reward: the scorer.
+        retry: when a failed scoring is repeated.
+    """
+
+    def __init__(self, reward: Reward, retry: RetryPolicy) -> None:
+        self.reward = reward
+        self._retry = retry
+        self._waiting: list[tuple[Candidate, asyncio.Future[Score]]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._collecting = False
+
+    async def score(self, candidate: Candidate) -> Score:
+        """Score one response; the value is finite or None."""
+        attempt, started = 1, asyncio.get_running_loop().time()
+        while True:
+            score = checked(await self._join(candidate))
+            if score.value is not None or not score.retryable:
+                return score
+            failure = Failure(score.reason or FailureKind.SERVER, score.message, retryable=True)
+            wait_s = delay_s(self._retry, attempt, failure, asyncio.get_running_loop().time() - started)
+            if wait_s is None:
+                return score
+            attempt += 1
+            await asyncio.sleep(wait_s)
+
+    async def _join(self, candidate: Candidate) -> Score:
+        if self.reward.max_batch == 1:
+            return (await self._batch([candidate]))[0]
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Score] = loop.create_future()
+        self._waiting.append((candidate, future))
+        if not self._collecting:
+            self._collecting = True
+            loop.call_soon(self._send)
+        return await future
+
+    def _send(self) -> None:
+        self._collecting = False
+        waiting, self._waiting = self._waiting, []
+        for start in range(0, len(waiting), self.reward.max_batch):
+            task = asyncio.ensure_future(self._deliver(waiting[start : start + self.reward.max_batch]))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _deliver(self, waiting: Sequence[tuple[Candidate, asyncio.Future[Score]]]) -> None:
+        try:
+            scores = await self._batch([candidate for candidate, _ in waiting])
+        except BaseException as error:
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(error) if isinstance(error, Exception) else future.cancel()
+            if not isinstance(error, Exception):
+                raise
+            return
+        for (_, future), score in zip(waiting, scores, strict=True):
+            if not future.done():
+                future.set_result(score)
+
+    async def _batch(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
+        scores = await self.reward.score(candidates)
+        if len(scores) == len(candidates):
+            return scores
+        message = f"{self.reward.name} returned {len(scores)} scores for {len(candidates)} responses"
+        return [Score(None, FailureKind.INVALID_SCORE, message)] * len(candidates)
+
+
+def checked(score: Score) -> Score:
+    """Turn a value that is no finite number into a missing one; nothing that follows need think of NaN."""
+    if score.value is None or math.isfinite(score.value):
+        return score
+    return replace(score, value=None, reason=FailureKind.INVALID_SCORE, message=f"not a finite score: {score.value}. {score.message}".strip())
