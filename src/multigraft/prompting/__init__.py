@@ -1,1 +1,1 @@
-"""From a call to the messages a model is sent; the wording lives in `templates/`, one folder a task family. Pure."""
+"""From a call to the messages a model is sent (`render`). The wording lies in `templates/`, one folder a task family, and is loaded by `library`. Pure."""
