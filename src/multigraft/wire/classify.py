@@ -11,7 +11,7 @@ from multigraft.types import Failure, FailureKind, Json
 
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size)|maximum (?:model|sequence|input) length|max_tokens must be at least 1|max_model_len|longer than the model'?s"
-    r"|(?:prompt|input)(?: \w+){0,3} (?:is )?too long|too many (?:input )?tokens|exceed\w* (?:the )?(?:available |model'?s )?(?:maximum )?(?:context|allowed len)",
+    r"|(?:prompt|input)(?: \w+){0,3} (?:is )?too long|too many (?:input )?tokens|exceed\w* (?:the )?(?:available |model'?s )?(?:max\w* )?(?:context|allowed len)",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(

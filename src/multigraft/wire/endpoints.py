@@ -1,6 +1,6 @@
 """The endpoints of one model or scorer: choosing one for each call, waiting while none takes calls, and posting."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -12,8 +12,8 @@ from multigraft.types import Failure, Json
 from multigraft.wire import body as json_body
 from multigraft.wire.exchange import Reply, exchange
 
-Body: TypeAlias = "Mapping[str, Json] | Callable[[str], Mapping[str, Json]]"
-"""What is posted; or a function of the URL of the chosen endpoint that makes it, for servers that differ in what they take."""
+Body: TypeAlias = "Mapping[str, Json] | Callable[[str], Awaitable[Mapping[str, Json]]]"
+"""What is posted; or a coroutine function of the URL of the chosen endpoint that makes it, for servers that differ in what they take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Endpoints:
             headers["authorization"] = f"Bearer {endpoint.key}"
         if self._session is None:
             self._session = aiohttp.ClientSession(auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar())
-        data = json_body.dump(body(endpoint.url) if callable(body) else body)
+        data = json_body.dump(await body(endpoint.url) if callable(body) else body)
         done = await exchange(self._session, URL(endpoint.url + path), endpoint.url, headers, data, limits=self._timeout, max_body_bytes=self._max_body_bytes)
         return done.result
 
