@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from multigraft.errors import InputError, boundary
 from multigraft.tasks.strict_json import StrictJsonError, parse
+from multigraft.tasks.text import without_surrogates
 from multigraft.types import Json
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Row:
 
     def error(self, message: str, field: str | None = None) -> InputError:
         """Make the error that names this place."""
-        return InputError(message, file=self.file, line=self.line, field=field)
+        named = None if field is None else without_surrogates(field)
+        return InputError(without_surrogates(message), file=self.file, line=self.line, field=named)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -78,12 +80,12 @@ def _jsonl(path: Path) -> Iterator[Row]:
             if not text.strip(" \t\r\n"):
                 continue
             try:
-                values = parse(text)
+                values = parse(text.rstrip("\r\n"))
             except StrictJsonError as error:
-                raise InputError(str(error), file=name, line=line, field=error.key) from None
+                raise Row(name, line, {}).error(str(error), error.key) from None
             if not isinstance(values, dict):
                 message = f"a row is one JSON object on one line, this is {'a list' if isinstance(values, list) else repr(values)[:40]}"
-                raise InputError(message, file=name, line=line)
+                raise Row(name, line, {}).error(message)
             yield Row(name, line, values)
 
 

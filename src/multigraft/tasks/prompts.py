@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import isfinite
+from operator import is_
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from multigraft.errors import InputError
 from multigraft.tasks.files import Row, read_rows
@@ -25,7 +26,7 @@ _LISTS = ("messages", "instruction_id_list", "kwargs")
 """May be given as JSON text."""
 _MAX_DEPTH = 64
 """Deeper nesting than any prompt file has, and shallow enough for every reader of the record and the datasets."""
-_INTEGERS = range(-(2**63), 2**63)
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def load_prompts(
@@ -90,10 +91,13 @@ def prompt_of(row: Row) -> Prompt:
     Raises:
         InputError: names the place and the field.
     """
-    parsed = {name: _listed_text(value, row, name) if name in _LISTS and isinstance(value, str) else value for name, value in row.values.items()}
-    cleaned = {without_surrogates(name): _clean(value, row, name) for name, value in parsed.items()}
-    fields = {name: cell.value for name, cell in cleaned.items()}
-    normalised = any(cell.changed for cell in cleaned.values()) or fields.keys() != row.values.keys()
+    fields: dict[str, Json] = {}
+    normalised = False
+    for column, value in row.values.items():
+        given = _listed_text(value, row, column) if column in _LISTS and isinstance(value, str) else value
+        key, kept = without_surrogates(column), _clean(given, row, column)
+        normalised |= kept is not given or key is not column
+        fields[key] = kept
     messages = _messages(fields, row)
     name = _scalar_text(fields.pop("id", None), row, "id")
     reference = _scalar_text(fields.pop("reference", None), row, "reference")
@@ -104,35 +108,31 @@ def prompt_of(row: Row) -> Prompt:
     return Prompt(f"{digest}-0", messages, name, reference, constraints, fields)
 
 
-class _Cell(NamedTuple):
-    value: Json
-    changed: bool
-
-
-def _clean(value: Json, row: Row, field: str, depth: int = 0) -> _Cell:
-    """Refuse what cannot be stored, and replace what cannot be written as UTF-8."""
+def _clean(value: Json, row: Row, field: str, depth: int = 0) -> Json:
+    """Refuse what cannot be stored, and replace what cannot be written as UTF-8; the same object when nothing was replaced."""
+    if value is None or value is True or value is False:
+        return value
     if isinstance(value, str):
-        text = without_surrogates(value)
-        return _Cell(text, text is not value)
+        return without_surrogates(value)
     if isinstance(value, int):
-        if value not in _INTEGERS:
+        if not _LEAST <= value <= _MOST:
             message = f"{str(value)[:30]} does not fit 64 bits; write it as a text"
             raise row.error(message, field)
-    elif isinstance(value, float):
+        return value
+    if isinstance(value, float):
         if not isfinite(value):
             message = f"{value} is no number that JSON can carry; use null"
             raise row.error(message, field)
-    elif value is not None:
-        if depth == _MAX_DEPTH:
-            message = f"nested deeper than {_MAX_DEPTH} levels"
-            raise row.error(message, field)
-        if isinstance(value, list):
-            items = [_clean(item, row, field, depth + 1) for item in value]
-            return _Cell([item.value for item in items], any(item.changed for item in items))
-        pairs = [(name, without_surrogates(name), _clean(item, row, field, depth + 1)) for name, item in value.items()]
-        changed = any(item.changed or name is not before for before, name, item in pairs)
-        return _Cell({name: item.value for _, name, item in pairs}, changed)
-    return _Cell(value, changed=False)
+        return value
+    if depth == _MAX_DEPTH:
+        message = f"nested deeper than {_MAX_DEPTH} levels"
+        raise row.error(message, field)
+    if isinstance(value, list):
+        items = [_clean(item, row, field, depth + 1) for item in value]
+        return value if all(map(is_, items, value)) else items
+    cleaned = {without_surrogates(name): _clean(item, row, field, depth + 1) for name, item in value.items()}
+    same = all(map(is_, cleaned.values(), value.values())) and all(map(is_, cleaned, value))
+    return value if same else cleaned
 
 
 def _kind(value: Json) -> str:
