@@ -44,7 +44,7 @@ _SEPARATORS = re.compile(r"[-_:\s]+")
 _NOISE = re.compile(
     r"""
     instruct|it|pt|chat|base|hf|gguf|turbo|free                       # tuning and packaging
-    | awq|gptq|bnb|mlx|qat|bf16|fp(?:8|16|32)|f(?:16|32)|int[48]|[48]bit   # number formats
+    | awq|gptq|bnb|mlx|qat|dynamic|bf16|fp(?:8|16|32)|f(?:16|32)|int[48]|[48]bit # number formats
     | \d+k|1m                                                         # context lengths
     | v\d+(?:\.\d+)*|2501|2507                                        # releases of one shape; other dates do change it
     """,
