@@ -4,7 +4,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-+\u2212]?)[$\u20ac\u00a3\u00a5]?\s?(?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3}\b)?"
+    r"(?<![\w.])(?P<sign>[-+\u2212]?)(?:[$\u20ac\u00a3\u00a5]\s?)?(?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3}\b)?"
 )
 _MARK = "####"
 _BOXED = "\\boxed{"

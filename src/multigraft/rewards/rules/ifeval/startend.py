@@ -13,5 +13,5 @@ def end_checker(response: str, *, end_phrase: str) -> Check:
 def quotation(response: str) -> Check:
     """Double quotes around the whole answer; credit: half for each end."""
     text = response.strip()
-    ends = text.startswith('"') + text.endswith('"')
-    return verdict(f"{ends} of 2 ends in double quotes", passed=len(text) > 1 and ends == 2, credit=ends / 2)
+    ends = text.startswith('"') + text[1:].endswith('"')
+    return verdict(f"{ends} of 2 ends in double quotes", passed=ends == 2, credit=ends / 2)
