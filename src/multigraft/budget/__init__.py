@@ -1,1 +1,5 @@
-"""Compute budgets: what a call costs (`cost`, `flops`), what may be spent (`amount`), and the ledger that never lets a limit be exceeded (`ledger`)."""
+"""Compute budgets. Pure.
+
+What may be spent: `amount`, `limits`, `parse`, `describe`. What a call costs: `cost`, from `flops`, `shapes`, `described_shapes` and `price`. The ledger that never
+lets a limit be exceeded: `ledger`, `shortage`.
+"""
