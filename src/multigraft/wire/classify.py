@@ -11,7 +11,8 @@ from multigraft.types import Failure, FailureKind, Json
 
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size)|maximum (?:model|sequence|input) length|max_tokens must be at least 1|max_model_len|longer than the model'?s"
-    r"|(?:prompt|input)(?: \w+){0,3} (?:is )?too long|too many (?:input )?tokens|exceed\w* (?:the )?(?:available |model'?s )?(?:max\w* )?(?:context|allowed len)",
+    r"|(?:prompt|input)(?: \w+){0,3} (?:is )?too long|too many (?:input )?tokens"
+    r"|exceed\w* (?:the )?(?:available |model'?s )?(?:max\w* )?(?:context|allowed length)",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
@@ -51,7 +52,7 @@ RETRYABLE = frozenset(
 )
 _GATEWAY_LOST_IT = frozenset({408, 502, 504, 524})
 """A gateway gave up on a server that may have worked on."""
-_MESSAGE_CHARACTERS = 300
+_MESSAGE_CHARACTERS = 400
 
 
 def classify(status: int, body: Json, text: str) -> Failure:

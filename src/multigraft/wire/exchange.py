@@ -16,6 +16,8 @@ from multigraft.wire.retry_after import CAP_S, retry_after_s
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _ERROR_BODY_BYTES = 65536
+_SHORTEST_SECRET = 6
+"""A placeholder such as `x` is no secret, and striking it out would garble the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,15 @@ class Exchanged:
 
 
 async def exchange(
-    session: aiohttp.ClientSession, url: URL, endpoint: str, headers: Mapping[str, str], data: bytes, *, limits: aiohttp.ClientTimeout, max_body_bytes: int
+    session: aiohttp.ClientSession,
+    url: URL,
+    endpoint: str,
+    headers: Mapping[str, str],
+    data: bytes,
+    *,
+    secret: str | None = None,
+    limits: aiohttp.ClientTimeout,
+    max_body_bytes: int,
 ) -> Exchanged:
     """POST once. Never raises for what a server or a network did; cancelling closes the connection.
 
@@ -54,6 +64,7 @@ async def exchange(
         endpoint: name of the endpoint in the result.
         headers: of the request.
         data: a JSON body.
+        secret: a key to strike out of what a failing server sends back.
         limits: of the whole attempt, and of connecting.
         max_body_bytes: limit of the response body, also after decompression.
 
@@ -76,24 +87,27 @@ async def exchange(
     except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
         failure = _failure(FailureKind.CONNECTION, f"the connection broke: {_reason(error)}", endpoint, started, possibly_billed=True)
         return Exchanged(failure)
-    return _judged(response, raw, endpoint, time.monotonic() - started)
+    return _judged(response, raw, endpoint, time.monotonic() - started, secret)
 
 
-def _judged(response: aiohttp.ClientResponse, raw: bytes | FailureKind, endpoint: str, latency_s: float) -> Exchanged:
+def _judged(response: aiohttp.ClientResponse, raw: bytes | FailureKind, endpoint: str, latency_s: float, secret: str | None) -> Exchanged:
     status, headers = response.status, response.headers
     if isinstance(raw, FailureKind):
         too_large = raw is FailureKind.TOO_LARGE
         message = "the answer exceeds the size limit" if too_large else f"unreadable content-encoding {headers.get('content-encoding', '')[:40]!r}"
         return Exchanged(Failure(raw, message, retryable=not too_large, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
     parsed = json_body.parse(raw)
-    if 200 <= status < 300:
-        if parsed is None or not isinstance(parsed.value, dict):
-            start = raw[:80].decode("utf-8", "replace")
-            message = f"HTTP {status} with a body that is no JSON object: {start!r}"
-            return Exchanged(Failure(FailureKind.MALFORMED, message, retryable=True, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
-        if not carries_error(parsed.value):
-            return Exchanged(Reply(status, headers, parsed.value, endpoint, latency_s, parsed.normalised))
-    failure = classify(status, None if parsed is None else parsed.value, raw[:_ERROR_BODY_BYTES].decode("utf-8", "replace"))
+    if parsed is not None and isinstance(parsed.value, dict) and 200 <= status < 300 and not carries_error(parsed.value):
+        return Exchanged(Reply(status, headers, parsed.value, endpoint, latency_s, parsed.normalised))
+    raw = raw[:_ERROR_BODY_BYTES]
+    if secret is not None and len(secret) >= _SHORTEST_SECRET:
+        raw = raw.replace(secret.encode(), b"***")
+    text = raw.decode("utf-8", "replace")
+    if 200 <= status < 300 and (parsed is None or not isinstance(parsed.value, dict)):
+        message = f"HTTP {status} with a body that is no JSON object: {text[:80]!r}"
+        return Exchanged(Failure(FailureKind.MALFORMED, message, retryable=True, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
+    parsed = json_body.parse(raw)
+    failure = classify(status, None if parsed is None else parsed.value, text)
     asked = retry_after_s(headers)
     retryable = failure.retryable and headers.get("x-should-retry") != "false"
     return Exchanged(
