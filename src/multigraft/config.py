@@ -102,9 +102,13 @@ class ModelTable(Table):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_tokens: Whole | None = None
     stop: tuple[str, ...] | None = None
+    answers_too: bool = False
+    """A model that judges answers as well; by default a judge only judges."""
     price: PriceTable | None = None
     shape: ShapeTable | str | None = None
     """Sizes, the name of a known model, or the path of a `config.json` or GGUF file; default: found by the model's name or its weights."""
+    template_tokens: Whole | None = None
+    """Upper bound of the tokens its chat template adds to a prompt, a system text of the template's own included; default 128."""
     threads: Whole | None = None
     """local: default: as measured best for the model."""
     slots: Whole | None = None

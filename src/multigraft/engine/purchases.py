@@ -62,8 +62,7 @@ class Purchases:
 
     def bound(self, model: str, request: Request) -> Amount:
         """Return the most that one attempt of the request can cost."""
-        prompt_tokens = prompt_tokens_bound(request.messages)
-        return self._costs[model].bound(prompt_tokens, request.sampling.max_tokens, len(request.seeds))
+        return self._costs[model].bound_of(request, requests=len(request.seeds))
 
     async def buy(self, prompt_id: str, model: str, request: Request, sending: Callable[[Amount], None] = lambda _bound: None) -> Bought | Shortage:
         """Sample from a model, with retries.
@@ -153,20 +152,13 @@ class Purchases:
             self._room.set()
         return samples, costs
 
-    def _settled(self, model: str, request: Request, samples: Sequence[Sample]) -> list[Amount]:
+    def _settled(self, model: str, request: Request, samples: Sequence[Sample]) -> Sequence[Amount]:
         cost = self._costs[model]
         unsent = all(isinstance(sample, Failure) and sample.kind is FailureKind.UNAVAILABLE for sample in samples)
         if unsent:
             return [NOTHING] * len(samples)
-        usages = [self._usage(request, sample, first=index == 0) for index, sample in enumerate(samples)]
-        return cost.shares(usages)
-
-    def _usage(self, request: Request, sample: Sample, *, first: bool) -> Usage:
-        if isinstance(sample, Completion) or not sample.possibly_billed:
-            return sample.usage
-        prompt_tokens = prompt_tokens_bound(request.messages)
-        return Usage(prompt_tokens if first else 0, request.sampling.max_tokens, context_tokens=prompt_tokens, estimated=True)
-
+        usages = [_usage(cost, request, sample, first=index == 0) for index, sample in enumerate(samples)]
+        return cost.shares(usages, requests=max(1, sum(usage.prompt_tokens > 0 for usage in usages)))
     async def _reserve(self, ledger: Ledger, bound: Amount) -> Reservation | Shortage:
         while True:
             reservation = ledger.reserve(bound)
@@ -174,3 +166,10 @@ class Purchases:
                 return reservation
             self._room.clear()
             await self._room.wait()
+
+
+def _usage(cost: ModelCost, request: Request, sample: Sample, *, first: bool) -> Usage:
+    if isinstance(sample, Completion) or not sample.possibly_billed:
+        return sample.usage
+    prompt_tokens = prompt_tokens_bound(request.messages, message_tokens=cost.message_tokens, template_tokens=cost.template_tokens)
+    return Usage(prompt_tokens if first else 0, request.sampling.max_tokens, context_tokens=prompt_tokens, estimated=True)

@@ -13,8 +13,8 @@ from multigraft.types import Json
 SETTINGS_NAME = "run.toml"
 LOG_NAME = "log.db"
 
-FREE_TO_CHANGE = frozenset({"concurrency", "versions", "output"})
-"""Top-level tables that change how fast or where, but not what is made."""
+FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts"})
+"""Top-level settings that change how fast, from which file or with which version, but not what is made; prompts are known by their content."""
 
 
 def read_settings(folder: Path) -> dict[str, Json]:

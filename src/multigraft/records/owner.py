@@ -25,12 +25,12 @@ def owned(folder: Path) -> Iterator[None]:
     """
     lock = FileLock(folder / LOCK_NAME, timeout=0)
     owner = folder / OWNER_NAME
-    try:
-        with boundary(RecordError, f"locking {folder}", OSError):
+    with boundary(RecordError, f"locking {folder}", OSError):
+        try:
             lock.acquire()
-    except Timeout as error:
-        message = f"{folder} is in use by {_owner(owner)}. Wait for it to end, or stop it; what it has recorded is safe."
-        raise RunLockedError(message) from error
+        except Timeout as error:
+            message = f"{folder} is in use by {_owner(owner)}. Wait for it to end, or stop it; what it has recorded is safe."
+            raise RunLockedError(message) from error
     try:
         facts = {"pid": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
         with boundary(RecordError, f"writing {owner}", OSError):

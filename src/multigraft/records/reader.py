@@ -155,6 +155,23 @@ class RunRecord:
             for found, content in cursor.execute(f"SELECT number, content FROM prompts{where} ORDER BY number", values):  # noqa: S608 - fixed texts
                 yield self._prompt(found, prompt_of(content))
 
+    def find(self, named: str) -> PromptRecord:
+        """Find one prompt by its number, its id or the beginning of it, or its name.
+
+        Raises:
+            RecordError: none fits, or several do.
+        """
+        if named.isdecimal():
+            for record in self.prompts(int(named)):
+                return record
+        rows = self._database.execute(
+            "SELECT number FROM prompts WHERE substr(prompt_id, 1, length(?1)) = ?1 OR json_extract(content, '$.name') = ?1 ORDER BY number", (named,)
+        ).fetchall()
+        if len(rows) != 1:
+            message = f"{self.folder}: {'several prompts are' if rows else 'no prompt is'} called '{named}'; there are {self.num_prompts()}, numbered from 0"
+            raise RecordError(message)
+        return next(self.prompts(rows[0][0]))
+
     def num_prompts(self) -> int:
         """Count the prompts started."""
         return int(self._database.execute("SELECT count(*) FROM prompts").fetchone()[0])

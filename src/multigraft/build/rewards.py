@@ -1,0 +1,175 @@
+"""From `[reward]` to scorers and how they combine."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from multigraft.build.endpoints import endpoints_of
+from multigraft.config import ConcurrencyTable, RewardPartTable, RewardTable
+from multigraft.errors import InputError, UnknownNameError, boundary
+from multigraft.rewards.combine import Combination, Part
+from multigraft.rewards.remote import Remote
+from multigraft.rewards.rules.constraints import Constraints
+from multigraft.rewards.rules.minimum_content import MinimumContent
+from multigraft.rewards.rules.pattern import Pattern
+from multigraft.rewards.rules.reference import ExactNumber, Reference
+from multigraft.rewards.rules.reward import Rules
+from multigraft.rewards.rules.rule import Rule
+from multigraft.rewards.rules.window import LengthWindow
+from multigraft.rewards.table import reward_class
+from multigraft.types import Ask, Reward
+from multigraft.wire.endpoints import Endpoints
+
+JUDGES = frozenset({"judge", "graded_judge"})
+_RULES: Mapping[str, Callable[..., Rule]] = {
+    "constraints": Constraints,
+    "reference": Reference,
+    "exact_number": ExactNumber,
+    "pattern": Pattern,
+    "length": LengthWindow,
+    "minimum_content": MinimumContent,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The scorers of a run."""
+
+    rewards: tuple[Reward, ...]
+    combination: Combination
+    endpoints: tuple[Endpoints, ...]
+    """To be closed at the end."""
+
+
+def judges_of(table: RewardTable) -> tuple[str, ...]:
+    """Name the models that judge, each once."""
+    return tuple(dict.fromkeys(part.model for part in table.parts if part.kind in JUDGES and part.model))
+
+
+def build_rewards(table: RewardTable, ask_of: Callable[[str], Ask], identities: Mapping[str, str], concurrency: ConcurrencyTable) -> Built:
+    """Make the scorers.
+
+    Args:
+        table: `[reward]`.
+        ask_of: how a judge reaches the model of a name.
+        identities: what each model is, by name: part of a judge's version.
+        concurrency: timeouts of remote rewards.
+
+    Raises:
+        InputError: a setting that does not fit; names the part and the setting.
+    """
+    rewards: list[Reward] = []
+    parts: list[Part] = []
+    opened: list[Endpoints] = []
+    for index, part in enumerate(table.parts):
+        place = f"reward.parts[{index}]"
+        try:
+            reward = _reward(part, place, ask_of, identities, concurrency, opened)
+            normalise = part.normalise or ("model" if part.kind == "confidence" else "none")
+            parts.append(Part(name=reward.name, weight=part.weight, normalise=normalise, optional=part.optional))
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error), field=place) from error
+        rewards.append(reward)
+    try:
+        combination = Combination(parts=tuple(parts), how=table.combine)
+    except ValueError as error:
+        raise InputError(str(error), field="reward") from error
+    return Built(tuple(rewards), combination, tuple(opened))
+
+
+def needs_logprobs(table: RewardTable) -> bool:
+    """Whether models must return log-probabilities of their answers."""
+    return any(part.kind == "confidence" for part in table.parts)
+
+
+def _reward(
+    part: RewardPartTable,
+    place: str,
+    ask_of: Callable[[str], Ask],
+    identities: Mapping[str, str],
+    concurrency: ConcurrencyTable,
+    opened: list[Endpoints],
+) -> Reward:
+    made = reward_class(part.kind)
+    settings: dict[str, Any] = dict(part.__pydantic_extra__) | {"name": part.name or part.kind}
+    if part.kind not in JUDGES and part.model is not None and part.kind != "remote":
+        message = f"reward '{part.kind}' takes no model"
+        raise InputError(message, field=f"{place}.model")
+    if part.kind == "rules":
+        return _rules(settings, place)
+    if part.kind in JUDGES:
+        if part.model is None or part.model not in identities:
+            message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ": model = \"...\"")
+            raise InputError(message, field=f"{place}.model")
+        settings |= {"identity": identities[part.model]} | ({"template": _text(settings["template"], place)} if "template" in settings else {})
+        return _made(made, place, settings, ask_of(part.model))
+    if part.kind == "remote":
+        if not part.endpoints:
+            message = 'a remote reward needs endpoints = [{ url = "http://host:8000" }]'
+            raise InputError(message, field=f"{place}.endpoints")
+        endpoints = endpoints_of(part.endpoints, settings["name"], concurrency)
+        opened.append(endpoints)
+        return _made(Remote, place, {"shape": "score"} | settings | {"model": part.model or "default"}, endpoints)
+    return _made(made, place, settings)
+
+
+def _rules(settings: dict[str, Any], place: str) -> Reward:
+    rules, gate = settings.pop("rules", None), settings.pop("gate", True)
+    chosen: dict[str, Any] = {}
+    if rules is not None:
+        chosen["rules"] = tuple(_rule(rule, place) for rule in rules)
+    if gate is not True:
+        chosen["gate"] = _rule(gate, place) if gate else None
+    return _made(Rules, place, settings | chosen)
+
+
+def _rule(spec: str | Mapping[str, Any], place: str) -> Rule:
+    """Read one rule: its name, or a table `{ rule = NAME, ... }` with its settings."""
+    settings = {"rule": spec} if isinstance(spec, str) else dict(spec)
+    name = str(settings.pop("rule", ""))
+    if name not in _RULES:
+        what = "rule"
+        raise UnknownNameError(what, name, _RULES)
+    rule: Rule = _made(_RULES[name], f"{place}.rules.{name}", settings)
+    return rule
+
+
+def _made(made: Callable[..., Any], place: str, settings: Mapping[str, Any], *args: object) -> Any:  # noqa: ANN401 - whatever the class makes
+    known = {name for name, found in inspect.signature(made).parameters.items() if found.kind is inspect.Parameter.KEYWORD_ONLY} or set(settings)
+    for name in settings:
+        if name not in known:
+            what = f"setting of {place}:"
+            raise UnknownNameError(what, name, known - {"name", "identity"})
+    return made(*args, **{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()})
+
+
+def _text(template: str, place: str) -> str:
+    """Return a template: the text itself, or what is in the file it names as `file:PATH`."""
+    if not template.startswith("file:"):
+        return template
+    with boundary(InputError, f"{place}.template", OSError, UnicodeDecodeError):
+        return Path(template.removeprefix("file:")).read_text("utf-8")
+
+
+def parts_of(text: str) -> Sequence[Mapping[str, object]]:
+    """Read the parts named on the command line: `rules`, `confidence`, `judge:MODEL`, `remote:URL`, several joined by `+`.
+
+    Raises:
+        InputError: a form that is none of these.
+    """
+    parts: list[Mapping[str, object]] = []
+    for word in text.split("+"):
+        kind, _, rest = word.strip().partition(":")
+        if kind in JUDGES:
+            parts.append({"kind": kind, "model": rest} if rest else {"kind": kind})
+        elif kind == "remote":
+            parts.append({"kind": kind, "endpoints": [{"url": rest}]} if rest else {"kind": kind})
+        elif rest:
+            message = f"reward '{kind}' takes no ':{rest}'; write judge:MODEL or remote:URL, and more settings into a run file"
+            raise InputError(message, field="--reward")
+        else:
+            parts.append({"kind": kind})
+    # Normalised where there are several, as a sum of raw scores of different scales would follow the widest alone.
+    return [part | {"normalise": "run"} if len(parts) > 1 and part["kind"] != "confidence" else part for part in parts]

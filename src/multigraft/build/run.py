@@ -1,0 +1,178 @@
+"""From a checked run file to a campaign: opens the folder, the record, the models and the rewards, and closes them again."""
+
+import math
+import platform
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from multigraft import __version__
+from multigraft.budget.amount import Limits
+from multigraft.budget.cost import check_limits
+from multigraft.budget.ledger import Ledger
+from multigraft.build.models import BuiltModel, build_model
+from multigraft.build.rewards import build_rewards, judges_of, needs_logprobs
+from multigraft.config import LimitsTable, RunFile
+from multigraft.engine.campaign import Campaign
+from multigraft.engine.halt import Halt
+from multigraft.engine.purchases import Purchases
+from multigraft.engine.replay import Resumption, resume
+from multigraft.engine.scoring import Scoring
+from multigraft.engine.step import Workshop
+from multigraft.errors import InputError
+from multigraft.models.local.progress import Progress
+from multigraft.prompting.library import load_templates
+from multigraft.records.folder import LOG_NAME
+from multigraft.records.log import RunLog
+from multigraft.records.reader import PromptRecord, RunRecord
+from multigraft.records.rows import SessionRow
+from multigraft.rewards.combine import Combination
+from multigraft.strategies.base import Strategy
+from multigraft.strategies.table import strategy_from
+from multigraft.wire.retry import RetryPolicy
+
+
+@dataclass(slots=True)
+class Opened:
+    """A run that is ready to go on."""
+
+    campaign: Campaign
+    unscored: dict[str, PromptRecord]
+    """Finished prompts with responses that lack a reward for a passing reason, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything of a run that can be checked before anything is fetched, started or paid."""
+
+    run_file: RunFile
+    strategy: Strategy[Any]
+    models: dict[str, BuiltModel]
+    """All of the run file, by name."""
+    names: tuple[str, ...]
+    """Of the models that answer; the others judge."""
+    limits: Limits
+    prompt_limits: Limits
+
+
+def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
+    """Check a run file as a whole.
+
+    Args:
+        run_file: checked field by field already.
+        progress: told when weights are fetched.
+
+    Raises:
+        InputError: settings that do not fit.
+        BudgetError: a limit on what is not known of a model.
+    """
+    if not run_file.models:
+        message = "no models; name some with --models, or in a run file (`multigraft init` writes one)"
+        raise InputError(message)
+    settings = {"num_responses": run_file.strategy.n} | run_file.strategy.__pydantic_extra__
+    strategy = strategy_from(run_file.strategy.name, settings)
+    logprobs = needs_logprobs(run_file.reward)
+    models = {table.name: build_model(table, run_file, logprobs=logprobs, progress=progress) for table in run_file.models}
+    judges = set(judges_of(run_file.reward)) if len(models) > 1 else set()
+    only_judges = {table.name for table in run_file.models if table.name in judges and not table.answers_too}
+    names = tuple(name for name in models if name not in only_judges)
+    if not names:
+        message = "every model of the run file is a judge; name one that answers, or set answers_too = true"
+        raise InputError(message)
+    limits, prompt_limits = limits_of(run_file.budget), limits_of(run_file.budget.prompt)
+    costs = {name: built.cost for name, built in models.items()}
+    check_limits(limits, costs)
+    check_limits(prompt_limits, costs)
+    return Plan(run_file, strategy, models, names, limits, prompt_limits)
+
+
+@asynccontextmanager
+async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
+    """Open a run whose folder is owned and has its settings: read what is recorded, start the embedded models.
+
+    Args:
+        plan: of the run.
+        folder: of the run.
+
+    Raises:
+        MultigraftError: of any kind; nothing was paid.
+    """
+    run_file = plan.run_file
+    templates = load_templates(
+        run_file.templates.family, refine=run_file.templates.refine, aggregate=run_file.templates.aggregate, fuse=run_file.templates.fuse
+    )
+    retry = RetryPolicy(max_attempts=run_file.concurrency.max_attempts, total_timeout_s=run_file.concurrency.total_timeout_s)
+    ledger_limits = plan.limits
+    async with AsyncExitStack() as stack:
+        purchases = Purchases(
+            models={name: built.model for name, built in plan.models.items()},
+            costs={name: built.cost for name, built in plan.models.items()},
+            ledger=Ledger(ledger_limits),
+            retry=retry,
+            max_in_flight=run_file.concurrency.max_in_flight,
+        )
+        rewards = build_rewards(run_file.reward, purchases.ask_of, {name: built.identity for name, built in plan.models.items()}, run_file.concurrency)
+        for closing in (*rewards.endpoints, *(built.closing for built in plan.models.values() if built.closing)):
+            stack.push_async_callback(closing.close)
+        resumption, unscored = _resumption(plan, folder, rewards.combination)
+        purchases.ledger = Ledger(ledger_limits, spent=resumption.spent)
+        log = RunLog(folder)
+        stack.callback(log.close)
+        log.append(SessionRow(resumption.session, 0.0, {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}))
+        for built in plan.models.values():
+            if built.starting is not None:
+                await built.starting.start()
+        workshop = Workshop(
+            contestants={name: built.contestant for name, built in plan.models.items()},
+            purchases=purchases,
+            scorings=tuple(Scoring(reward, retry) for reward in rewards.rewards),
+            combination=rewards.combination,
+            templates=templates,
+            log=log,
+        )
+        campaign = Campaign(
+            strategy=plan.strategy,
+            models=plan.names,
+            seed=run_file.seed,
+            workshop=workshop,
+            resumption=resumption,
+            halt=Halt(plan.names),
+            prompts_in_flight=run_file.concurrency.prompts_in_flight or _prompts_in_flight(plan),
+            prompt_limits=plan.prompt_limits,
+            cost_unit=_cost_unit(plan),
+            drain_s=run_file.concurrency.drain_s,
+        )
+        yield Opened(campaign, unscored)
+
+
+def _resumption(plan: Plan, folder: Path, combination: Combination) -> tuple[Resumption, dict[str, PromptRecord]]:
+    if not (folder / LOG_NAME).is_file():
+        return Resumption(), {}
+    with RunRecord(folder) as record:
+        found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
+        numbers = record.unscored()
+        unscored = {prompt.prompt.prompt_id: prompt for number in numbers for prompt in record.prompts(number) if prompt.prompt.prompt_id in found.finished}
+    return found, unscored
+
+
+def limits_of(table: LimitsTable) -> Limits:
+    """Read the limits of a table."""
+    return Limits(table.flops, table.tokens, table.usd, table.calls, table.seconds)
+
+
+def _cost_unit(plan: Plan) -> str | None:
+    """Choose what strategies are told as cost: dollars where every model has a price, else FLOPs where every size is known, else tokens."""
+    costs = [plan.models[name].cost for name in plan.names]
+    if all(cost.price is not None for cost in costs):
+        return "usd"
+    return "flops" if all(cost.shape is not None for cost in costs) else "tokens"
+
+
+def _prompts_in_flight(plan: Plan) -> int:
+    """Enough prompts that the models stay busy: twice what they work on at once, by the calls one prompt has in flight."""
+    at_once = sum(plan.models[name].max_in_flight for name in plan.names)
+    each = min(getattr(plan.strategy, "max_parallel", 1), plan.run_file.strategy.n)
+    return max(4, min(1024, math.ceil(2 * at_once / each)))
+

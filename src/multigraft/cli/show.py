@@ -1,0 +1,45 @@
+"""`multigraft show`: the totals of a run, or one prompt's tree."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from multigraft.cli.errors import reported
+
+
+@reported
+def show(
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    prompt: Annotated[str | None, typer.Argument(help="Number, id (or its beginning) or name of a prompt; default: totals of the run.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the totals of a run, or the tree of one prompt with the path to its best response marked.
+
+    Works while the run is being made as well.
+    """
+    import json
+
+    from rich.console import Console
+
+    from multigraft.analysis.summary import summarise
+    from multigraft.cli.report import print_summary, summary_json
+    from multigraft.cli.tree import details, draw, prompt_json
+    from multigraft.records.reader import RunRecord
+
+    console = Console(highlight=False)
+    with RunRecord(run) as record:
+        if prompt is None:
+            summary = summarise(record)
+            if as_json:
+                typer.echo(json.dumps(summary_json(summary)))
+            else:
+                print_summary(console, str(run), summary)
+            return
+        found = record.find(prompt)
+        if as_json:
+            typer.echo(json.dumps(prompt_json(found)))
+            return
+        console.print(draw(found, console.width))
+        for line in details(found):
+            console.print(line)

@@ -1,0 +1,120 @@
+"""`multigraft synth` and `multigraft resume`: make a run, and go on with one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multigraft.cli.errors import reported
+
+if TYPE_CHECKING:
+    from multigraft.config import RunFile
+    from multigraft.types import Prompt
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+@reported
+def synth(
+    prompts: Annotated[Path, typer.Argument(help="Prompts: JSONL, CSV or Parquet with `prompt`, `instruction` or `messages`.")],
+    run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it. `multigraft init` writes one.")] = None,
+    strategy: Annotated[str | None, typer.Option("--strategy", help="random, prs, parallel, sequential, moa or toa (default).")] = None,
+    n: Annotated[int | None, typer.Option("-n", help="Responses for each prompt; default 16.", min=1)] = None,
+    models: Annotated[
+        str | None, typer.Option("--models", help="Names of models, separated by commas: of the run file, embedded ones, or MODEL@http://HOST:PORT/v1.")
+    ] = None,
+    reward: Annotated[str | None, typer.Option("--reward", help="rules (default), confidence, judge:MODEL, remote:URL; several joined by +.")] = None,
+    budget: Annotated[str | None, typer.Option("--budget", help='Limits of the run: "flops=2e13,usd=1,tokens=1e6,calls=500,seconds=600".')] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the run; default 0.", min=0)] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder of the run; default runs/NAME-OF-THE-PROMPTS.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the strategy, such as tau=0.1; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Only so many prompts, from the beginning.", min=1)] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make responses for prompts with several models under a budget, every one recorded with its reward.
+
+    The same command again goes on where a run was stopped, however it was stopped; nothing is paid twice.
+
+    Example: multigraft synth prompts.jsonl --models smollm2-135m,gemma3-270m --reward rules -n 12 -o runs/first
+    """
+    from multigraft.cli.settings import settings_of
+
+    checked = settings_of(
+        run_file=run_file,
+        prompts=prompts,
+        strategy=strategy,
+        n=n,
+        models=models,
+        reward=reward,
+        budget=budget,
+        seed=seed,
+        changes=settings or [],
+    )
+    _go(output or Path("runs") / prompts.stem, checked, _read_prompts(prompts, limit), as_json=as_json, quiet=quiet)
+
+
+@reported
+def resume(
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    prompts: Annotated[Path | None, typer.Option("--prompts", help="Where the prompts are now, if they were moved.")] = None,
+    budget: Annotated[str | None, typer.Option("--budget", help="New limits of the run, in place of those it was started with.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was stopped: finished calls are not repeated, half-grown trees grow on."""
+    from multigraft.budget.parse import parse_limits
+    from multigraft.cli.settings import restored
+    from multigraft.records.folder import SETTINGS_NAME, read_settings
+
+    checked = restored(read_settings(run), str(run / SETTINGS_NAME))
+    if budget is not None:
+        limits = checked.budget.model_copy(update=parse_limits(budget)._asdict())
+        checked = checked.model_copy(update={"budget": limits})
+    path = prompts or Path(checked.prompts or "")
+    checked = checked.model_copy(update={"prompts": str(path)})
+    _go(run, checked, _read_prompts(path, None), as_json=as_json, quiet=quiet, changed=budget is not None)
+
+
+def _read_prompts(path: Path, limit: int | None) -> "list[Prompt]":
+    from multigraft.rewards.rules.ifeval.kinds import check_constraints
+    from multigraft.tasks.prompts import load_prompts
+
+    return load_prompts(path, limit, check_constraints, lambda note: typer.echo(f"note: {note}", err=True))
+
+
+def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: bool, quiet: bool, changed: bool = False) -> None:
+    import json
+
+    from rich.console import Console
+
+    from multigraft.analysis.summary import summarise
+    from multigraft.build.run import plan_of
+    from multigraft.cli.going import go
+    from multigraft.cli.progress import FetchBars
+    from multigraft.cli.report import print_summary, summary_json
+    from multigraft.cli.settings import resolved
+    from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
+    from multigraft.records.owner import owned
+    from multigraft.records.reader import RunRecord
+
+    errors = Console(stderr=True, highlight=False)
+    plan = plan_of(run_file, FetchBars(errors))
+    folder.mkdir(parents=True, exist_ok=True)
+    with owned(folder):
+        kept = resolved(run_file)
+        if (folder / SETTINGS_NAME).is_file() and not changed:
+            refuse_changes(folder, kept)
+        write_settings(folder, kept)
+        ending = go(plan, folder, prompts, errors, quiet=quiet)
+    with RunRecord(folder) as record:
+        summary = summarise(record)
+    if as_json:
+        typer.echo(json.dumps(summary_json(summary) | {"run": str(folder), "stopped": ending.reason}))
+    else:
+        print_summary(Console(highlight=False), str(folder), summary)
+    if ending.reason is not None:
+        typer.echo(f"stopped: {ending.reason}. Go on with: multigraft resume {folder}", err=True)
+    if ending.exit_code or not summary.responses:
+        raise typer.Exit(ending.exit_code or 1)
