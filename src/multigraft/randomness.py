@@ -12,6 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _MASK = (1 << 64) - 1
+_STEP = 0x9E3779B97F4A7C15
 
 
 def key_of(*parts: str | int) -> int:
@@ -36,6 +37,19 @@ def seed_of(*parts: str | int) -> int:
     return key_of(*parts) >> 33
 
 
+def nth_seed(key: int, index: int) -> int:
+    """Draw the seed number `index` of the stream that starts at `key`: as good as a hash of both, at a fraction of the time.
+
+    Args:
+        key: what `key_of` returned.
+        index: >= 0.
+
+    Returns:
+        An integer in [0, 2**31).
+    """
+    return _mixed((key + (index + 1) * _STEP) & _MASK) >> 33
+
+
 class Draws:
     """The random numbers that belong to one key.
 
@@ -50,10 +64,8 @@ class Draws:
 
     def bits(self) -> int:
         """Draw an integer in [0, 2**64)."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = ((self._state ^ (self._state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        return mixed ^ (mixed >> 31)
+        self._state = (self._state + _STEP) & _MASK
+        return _mixed(self._state)
 
     def uniform(self) -> float:
         """Draw a float in [0, 1) with 53 random bits."""
@@ -86,3 +98,9 @@ class Draws:
         """Draw `count` distinct positions of `items`, in the order of `items`."""
         chosen = sorted(self.shuffled(range(len(items)))[:count])
         return [items[index] for index in chosen]
+
+
+def _mixed(state: int) -> int:
+    mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return mixed ^ (mixed >> 31)

@@ -1,1 +1,1 @@
-"""The search tree: flat nodes (`tree`), choice rules (`selection`), how rewards are backed up (`backup`). Pure."""
+"""The search tree: nodes (`tree`), where the next response goes (`selection`), visits and rewards on the way up (`backup`), expected gain (`gain`). Pure."""

@@ -17,10 +17,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
 from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from multigraft.knowledge import Knowledge
-from multigraft.randomness import seed_of
+from multigraft.randomness import key_of, nth_seed
 from multigraft.types import Call, Outcome, Role
 
 
@@ -43,6 +44,8 @@ class Plan(NamedTuple):
     model: str
     parents: tuple[int, ...] = ()
     role: Role = Role.ANSWER
+    place: int = -1
+    """Where the strategy will put the response, in a numbering of its own; handed back to `asked`."""
 
 
 @dataclass(slots=True)
@@ -60,6 +63,11 @@ class State:
     """Reward of every response by call id, in the order told; None when not scored."""
     failures: dict[str, int] = field(default_factory=dict)
     """Failed calls by model."""
+    seed_key: int = field(init=False, repr=False)
+    """Where the seeds of the calls start."""
+
+    def __post_init__(self) -> None:
+        self.seed_key = key_of(self.seed, self.prompt_id)
 
 
 StateT = TypeVar("StateT", bound=State)
@@ -130,10 +138,10 @@ class PlannedStrategy(ABC, Generic[StateT]):
         if plan is None:
             return WAIT if state.in_flight else DONE
         call_id = len(state.calls)
-        call = Call(call_id, plan.model, plan.parents, plan.role, seed_of(state.seed, state.prompt_id, call_id))
+        call = Call(call_id, plan.model, plan.parents, plan.role, nth_seed(state.seed_key, call_id))
         state.calls.append(call)
         state.in_flight.add(call_id)
-        self.asked(state, call)
+        self.asked(state, call, plan)
         return call
 
     def tell(self, state: StateT, call_id: int, outcome: Outcome, knowledge: Knowledge) -> None:
@@ -151,7 +159,8 @@ class PlannedStrategy(ABC, Generic[StateT]):
         state.in_flight.remove(call_id)
         call = state.calls[call_id]
         if outcome.failure is None:
-            state.rewards[call_id] = outcome.reward
+            reward = outcome.reward
+            state.rewards[call_id] = reward if reward is not None and isfinite(reward) else None
         else:
             state.failures[call.model] = state.failures.get(call.model, 0) + 1
         self.told(state, call, outcome, knowledge)
@@ -173,7 +182,7 @@ class PlannedStrategy(ABC, Generic[StateT]):
     def plan(self, state: StateT) -> Plan | None:
         """Say what is next; None: nothing now. It may be asked any number of times, so it must not change what any later plan will be."""
 
-    def asked(self, state: StateT, call: Call) -> None:
+    def asked(self, state: StateT, call: Call, plan: Plan) -> None:
         """Take note that the plan became this call."""
 
     def told(self, state: StateT, call: Call, outcome: Outcome, knowledge: Knowledge) -> None:
