@@ -19,6 +19,7 @@ from multigraft.models.local.serving import Serving
 
 LOG_LINES = 20
 """So many last lines of the child's log go into an error message."""
+MESSAGE_LETTERS = 600
 GRACE_S = 5.0
 """How long a child may take to end after its input closed."""
 
@@ -48,6 +49,14 @@ class LocalServer:
     def pid(self) -> int | None:
         """Process id of the child; None when there is none."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def death(self) -> str | None:
+        """How the child ended that should still serve; None while it does."""
+        process = self._process
+        if process is None or process.returncode is None:
+            return None
+        return f"the server of {self.path} is gone: {_ended(process.returncode)}. {self._last_words()}"[:MESSAGE_LETTERS]
 
     async def __aenter__(self) -> Self:
         """Start the child and wait until it serves."""
