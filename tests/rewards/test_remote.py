@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from multigraft.errors import UnknownNameError
 from multigraft.rewards.remote import Remote
-from multigraft.rewards.remote_shapes import Labelled, picked
+from multigraft.rewards.remote_shapes import picked
 from multigraft.testing.reward_suite import candidate
 from multigraft.types import Candidate, FailureKind, Json, Message, Prompt
 from multigraft.wire.endpoints import Endpoint, Endpoints
@@ -100,7 +100,7 @@ async def test_sglang_routes_take_one_response_each(server: Server, endpoints: E
     bare = len("user" + "What is the answer to question 0?" + "assistant")
     assert [score.value for score in scores] == [bare + 1.0, bare + 2.0]
     server.reply = lambda body: {"scores": [[0.9, 0.1]], "model": "m"}
-    labelled = Remote(endpoints, shape=Labelled((9454, 2753)), model="m", size=2)
+    labelled = Remote(endpoints, shape="sglang_score", label_token_ids=[9454, 2753], model="m", size=2)
     assert [score.value for score in await labelled.score(answers("a", "bb"))] == [0.9, 0.9]
     assert list(map(int, server.bodies[-1]["label_token_ids"])) == [9454, 2753]
     assert len(server.bodies) == 4
@@ -244,6 +244,10 @@ def test_the_last_step_of_a_vector_per_token_counts() -> None:
 def test_bad_settings_are_refused(endpoints: Endpoints) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'pooling'"):
         Remote(endpoints, shape="poolings", model="m")
+    with pytest.raises(ValueError, match="needs label_token_ids"):
+        Remote(endpoints, shape="sglang_score", model="m")
+    with pytest.raises(ValueError, match="only that shape takes them"):
+        Remote(endpoints, shape="pooling", model="m", label_token_ids=[1])
     with pytest.raises(ValueError, match="not 2, 2"):
         Remote(endpoints, shape="pooling", model="m", size=2, index=2)
     with pytest.raises(ValueError, match="must be one of plain, chatml, llama3"):

@@ -131,7 +131,8 @@ def test_patterns() -> None:
     assert Pattern(pattern=r"^ok$", ignore_case=True).check(prompt(), "well\nOK\n").passed
     assert not Pattern(pattern=r"^ok$").check(prompt(), "well\nOK\n").passed
     assert not Pattern(pattern="sorry", wanted=False).check(prompt(), "I am sorry").passed
-    assert not Pattern(pattern="start", max_characters=10).check(prompt(), "start" + "x" * 10).passed
+    cut = Pattern(pattern="start", max_characters=10).check(prompt(), "start" + "x" * 10)
+    assert cut == (False, 0.0, "pattern 'start' not found in the last 10 characters")
 
 
 def test_length_windows() -> None:

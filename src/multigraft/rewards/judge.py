@@ -186,7 +186,8 @@ class GradedJudge(Judge):
         ask: how the model is reached.
         template: as for every judge; `{low}` and `{high}` are the ends of the scale.
         scale: the lowest and the highest grade; a grade outside is no grade.
-        sampling: of the judge.
+        temperature: of the judge.
+        max_tokens: of its reply; a grade cut off by it is no grade.
         name: what records know it by.
         identity: of the judge model, part of the version.
         max_batch: responses judged at once; >= 1.
@@ -201,11 +202,13 @@ class GradedJudge(Judge):
         *,
         template: str = GRADE_TEMPLATE,
         scale: tuple[int, int] = (1, 10),
-        sampling: Sampling = Sampling(temperature=0.0, max_tokens=256),  # noqa: B008  # frozen
+        temperature: float = 0.0,
+        max_tokens: int = 256,
         name: str = "judge",
         identity: str = "",
         max_batch: int = 16,
     ) -> None:
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
         super().__init__(ask, template=template, sampling=sampling, name=name, identity=identity, max_batch=max_batch)
         if scale[0] >= scale[1]:
             message = f"scale of {name} must go from a lower to a higher grade, not {scale[0]} to {scale[1]}"

@@ -20,7 +20,9 @@ SHAPES: Mapping[str, Shape] = {
     "score": Paired(),
     "sglang_classify": Embedded(),
 }
-"""The routes that need no settings of their own; `Labelled` is made with its token ids."""
+"""The routes that need no settings of their own."""
+LABELLED = "sglang_score"
+"""The route that needs token ids."""
 
 TURNS: Mapping[str, str] = {
     "plain": "{role}: {content}\n\n",
@@ -47,10 +49,11 @@ class Remote:
 
     Args:
         endpoints: where to post.
-        shape: a name of `SHAPES`, or a shape.
+        shape: a name of `SHAPES`, `sglang_score`, or a shape.
         model: the served model's name.
         path: in place of the shape's own.
         field: of an item, in place of the shape's own.
+        label_token_ids: for `sglang_score`, the tokens whose probabilities are wanted; `size` is how many they are.
         size: numbers a candidate gets; any other count is no score.
         index: which of them is the score; [0, size).
         turn: how a turn is written: a name of `TURNS`, or a template with `{role}` and `{content}`.
@@ -61,7 +64,7 @@ class Remote:
 
     Raises:
         UnknownNameError: no such shape.
-        ValueError: a setting out of its range.
+        ValueError: a setting out of its range, or token ids where they do not belong.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Remote:
         model: str,
         path: str | None = None,
         field: str | None = None,
+        label_token_ids: Sequence[int] = (),
         size: int = 1,
         index: int = 0,
         turn: str = "chatml",
@@ -84,7 +88,10 @@ class Remote:
             message = f"{name} needs 0 <= index < size, max_batch and max_characters of at least 1, not {index}, {size}, {max_batch}, {max_characters}"
             raise ValueError(message)
         self._endpoints = endpoints
-        self._shape = _shape(shape, field)
+        if (shape == LABELLED) != bool(label_token_ids):
+            message = f"{name}: shape '{LABELLED}' needs label_token_ids, and only that shape takes them"
+            raise ValueError(message)
+        self._shape = _shape(Labelled(tuple(label_token_ids)) if label_token_ids else shape, field)
         self._path = path or self._shape.path
         self._model = model
         self._size, self._index = size, index
@@ -170,7 +177,7 @@ def _shape(shape: str | Shape, field: str | None) -> Shape:
     found = SHAPES.get(shape) if isinstance(shape, str) else shape
     if found is None:
         what = "shape of a reward server"
-        raise UnknownNameError(what, str(shape), SHAPES)
+        raise UnknownNameError(what, str(shape), {*SHAPES, LABELLED})
     if field is not None and isinstance(found, Listed | Paired | Embedded | Labelled):
         return replace(found, fields=(field,))
     return found

@@ -44,4 +44,5 @@ class Pattern:
     def check(self, prompt: Prompt, response: str) -> Check:  # noqa: ARG002  # the contract of a rule
         """Look for the pattern."""
         found = self._compiled.search(response[-self.max_characters :]) is not None
-        return verdict(f"pattern {self.pattern!r} {'found' if found else 'not found'}", passed=found is self.wanted, credit=0.0)
+        where = f" in the last {self.max_characters} characters" if len(response) > self.max_characters else ""
+        return verdict(f"pattern {self.pattern!r} {'found' if found else 'not found'}{where}", passed=found is self.wanted, credit=0.0)
