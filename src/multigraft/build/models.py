@@ -105,7 +105,9 @@ def _local_shape(weights: LocalWeights) -> ModelShape | None:
 
 
 def _cost(table: ModelTable, run_file: RunFile, found: ModelShape | None, overhead_tokens: int) -> ModelCost:
-    return ModelCost(_shape(table) or found, _price(table), run_file.budget.cost_form, template_tokens=(table.template_tokens or TEMPLATE_TOKENS) + overhead_tokens)
+    return ModelCost(
+        _shape(table) or found, _price(table), run_file.budget.cost_form, template_tokens=(table.template_tokens or TEMPLATE_TOKENS) + overhead_tokens
+    )
 
 
 def _price(table: ModelTable) -> Price | None:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from multigraft.build.endpoints import endpoints_of
 from multigraft.config import ConcurrencyTable, RewardPartTable, RewardTable
@@ -21,6 +21,8 @@ from multigraft.rewards.rules.window import LengthWindow
 from multigraft.rewards.table import reward_class
 from multigraft.types import Ask, Reward
 from multigraft.wire.endpoints import Endpoints
+
+Thing = TypeVar("Thing")
 
 JUDGES = frozenset({"judge", "graded_judge"})
 _RULES: Mapping[str, Callable[..., Rule]] = {
@@ -101,7 +103,7 @@ def _reward(
         return _rules(settings, place)
     if part.kind in JUDGES:
         if part.model is None or part.model not in identities:
-            message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ": model = \"...\"")
+            message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ': model = "..."')
             raise InputError(message, field=f"{place}.model")
         settings |= {"identity": identities[part.model]} | ({"template": _text(settings["template"], place)} if "template" in settings else {})
         return _made(made, place, settings, ask_of(part.model))
@@ -132,11 +134,10 @@ def _rule(spec: str | Mapping[str, Any], place: str) -> Rule:
     if name not in _RULES:
         what = "rule"
         raise UnknownNameError(what, name, _RULES)
-    rule: Rule = _made(_RULES[name], f"{place}.rules.{name}", settings)
-    return rule
+    return _made(_RULES[name], f"{place}.rules.{name}", settings)
 
 
-def _made(made: Callable[..., Any], place: str, settings: Mapping[str, Any], *args: object) -> Any:  # noqa: ANN401 - whatever the class makes
+def _made(made: Callable[..., Thing], place: str, settings: Mapping[str, Any], *args: object) -> Thing:
     known = {name for name, found in inspect.signature(made).parameters.items() if found.kind is inspect.Parameter.KEYWORD_ONLY} or set(settings)
     for name in settings:
         if name not in known:
@@ -153,13 +154,13 @@ def _text(template: str, place: str) -> str:
         return Path(template.removeprefix("file:")).read_text("utf-8")
 
 
-def parts_of(text: str) -> Sequence[Mapping[str, object]]:
+def parts_of(text: str) -> Sequence[dict[str, object]]:
     """Read the parts named on the command line: `rules`, `confidence`, `judge:MODEL`, `remote:URL`, several joined by `+`.
 
     Raises:
         InputError: a form that is none of these.
     """
-    parts: list[Mapping[str, object]] = []
+    parts: list[dict[str, object]] = []
     for word in text.split("+"):
         kind, _, rest = word.strip().partition(":")
         if kind in JUDGES:

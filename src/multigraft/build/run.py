@@ -175,4 +175,3 @@ def _prompts_in_flight(plan: Plan) -> int:
     at_once = sum(plan.models[name].max_in_flight for name in plan.names)
     each = min(getattr(plan.strategy, "max_parallel", 1), plan.run_file.strategy.n)
     return max(4, min(1024, math.ceil(2 * at_once / each)))
-

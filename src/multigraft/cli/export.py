@@ -6,3 +6,66 @@ from typing import Annotated
 import typer
 
 from multigraft.cli.errors import reported
+
+
+@reported
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    sft: Annotated[Path | None, typer.Option("--sft", help="Write the best responses here (.jsonl or .parquet).")] = None,
+    dpo: Annotated[Path | None, typer.Option("--dpo", help="Write preference pairs here.")] = None,
+    everything: Annotated[Path | None, typer.Option("--all", help="Write all responses with their rewards here.")] = None,
+    top_k: Annotated[int, typer.Option("--top-k", help="SFT: so many of the best responses of each prompt.", min=1)] = 1,
+    min_reward: Annotated[float | None, typer.Option("--min-reward", help="SFT: only responses with at least this reward.")] = None,
+    rejected_rank: Annotated[int | None, typer.Option("--rejected-rank", help="DPO: reject the response of this rank, or the last; default 30.", min=2)] = None,
+    margin: Annotated[float | None, typer.Option("--margin", help="DPO: instead, reject one whose reward lies at least this far below.")] = None,
+    keep: Annotated[list[str] | None, typer.Option("--keep", help="Turn a filter off: truncated, refusal, duplicate, tie ...; may be repeated.")] = None,
+    spreadsheet: Annotated[bool, typer.Option("--spreadsheet", help="Allow .csv, with texts that look like formulas made harmless.")] = False,
+    card: Annotated[bool, typer.Option("--card/--no-card", help="Write a dataset card beside each file.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print counts as JSON.")] = False,
+) -> None:
+    """Write training data in TRL's conversational format, each file with a dataset card beside it.
+
+    Example: multigraft export runs/first --sft sft.jsonl --dpo dpo.parquet
+    """
+    import json
+
+    from multigraft.datasets.card import write_card
+    from multigraft.datasets.everything import AllResponses
+    from multigraft.datasets.export import Exported, Target
+    from multigraft.datasets.export import export as write
+    from multigraft.datasets.pick import Filters
+    from multigraft.datasets.preference import PreferencePairs
+    from multigraft.datasets.sft import BestResponses
+    from multigraft.errors import InputError
+    from multigraft.records.reader import RunRecord
+
+    filters = Filters.keeping(keep or [])
+    targets: list[Target] = []
+    if sft is not None:
+        targets.append(Target(BestResponses(top_k=top_k, min_reward=min_reward, filters=filters), sft))
+    if dpo is not None:
+        targets.append(Target(PreferencePairs(rejected_rank=rejected_rank, margin=margin, filters=filters), dpo))
+    if everything is not None:
+        targets.append(Target(AllResponses(), everything))
+    if not targets:
+        message = "nothing to write; name a file with --sft, --dpo or --all"
+        raise InputError(message)
+
+    def said(exported: Exported) -> dict[str, object]:
+        counts = exported.counts
+        left_out, skipped = dict(counts.dropped), dict(counts.skipped)
+        return {"dataset": exported.selection.name, "path": str(exported.path), "rows": counts.rows, "left_out": left_out, "prompts_without_a_row": skipped}
+
+    with RunRecord(run) as record:
+        written = write(record.prompts(), targets, spreadsheet_safe=spreadsheet)
+        if card:
+            for exported in written:
+                write_card(exported, record.settings)
+    if as_json:
+        typer.echo(json.dumps([said(exported) for exported in written]))
+        return
+    for exported in written:
+        facts = said(exported)
+        parts = [f"{name.replace('_', ' ')}: {', '.join(f'{kind} {count}' for kind, count in counts.items())}" for name in ("left_out", "prompts_without_a_row")
+                 if isinstance(counts := facts[name], dict) and counts]  # fmt: skip
+        typer.echo(f"{exported.path}: {exported.counts.rows} rows of {exported.selection.name}" + (f" ({'; '.join(parts)})" if parts else ""))

@@ -52,6 +52,22 @@ def settings_of(
     return checked(settings, str(run_file) if run_file else None)
 
 
+def models_of(names: str | None, run_file: Path | None) -> RunFile:
+    """Read the models of a run file, or of `--models`.
+
+    Raises:
+        InputError: neither names any.
+    """
+    settings = read_run_file(run_file) if run_file else {}
+    if names is not None:
+        settings["models"] = _models(names, settings)
+    found = checked(settings, str(run_file) if run_file else None)
+    if not found.models:
+        message = "no models; name some, or a run file with -c"
+        raise InputError(message)
+    return found
+
+
 def resolved(run_file: RunFile) -> dict[str, Json]:
     """Return all settings, defaults included, as they are kept in the run's folder."""
     return cast("dict[str, Json]", run_file.model_dump(mode="json", exclude_none=True)) | {"versions": {"multigraft": __version__}}

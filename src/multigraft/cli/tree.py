@@ -20,14 +20,14 @@ def draw(record: PromptRecord, width: int) -> Tree:
     best = record.best()
     winners = {call.call.call_id for call in record.lineage(best.call.call_id)} if best else set()
     root = Tree(Text(shown(record.prompt.messages[-1].content, max(20, width - 4)), style="bold"), guide_style="dim")
-    places = {}
+    places: dict[int, Tree] = {}
     for call_id, call in record.calls.items():
         line = record.lineage(call_id)
         parent = places.get(line[-2].call.call_id, root) if len(line) > 1 else root
         is_best = best is not None and call is best
         places[call_id] = parent.add(_label(call, won=call_id in winners, best=is_best, width=max(20, width - 4 * len(line) - 30)))
-    for call in record.interrupted:
-        root.add(Text(f"{call.call_id} {shown(call.model)} (no answer recorded: cut off, or still in flight)", style="dim"))
+    for cut_off in record.interrupted:
+        root.add(Text(f"{cut_off.call_id} {shown(cut_off.model)} (no answer recorded: cut off, or still in flight)", style="dim"))
     return root
 
 
@@ -76,7 +76,7 @@ def _number(reward: float | None) -> str:
 
 def _call_json(call: CallRecord) -> dict[str, Json]:
     sample = call.sample
-    answered = isinstance(sample, Completion)
+    completion, failure = (sample, None) if isinstance(sample, Completion) else (None, sample)
     return {
         "call_id": call.call.call_id,
         "model": call.call.model,
@@ -86,10 +86,10 @@ def _call_json(call: CallRecord) -> dict[str, Json]:
         "reward": call.reward,
         "reason": call.reason,
         "text": call.text,
-        "reasoning": sample.reasoning if answered else None,
-        "finish": sample.finish if answered else None,
-        "failure": None if answered else sample.kind,
-        "message": None if answered else sample.message,
+        "reasoning": completion.reasoning if completion else None,
+        "finish": completion.finish if completion else None,
+        "failure": failure.kind if failure else None,
+        "message": failure.message if failure else None,
         "prompt_tokens": sample.usage.prompt_tokens,
         "completion_tokens": sample.usage.completion_tokens,
         "tokens": call.spent.tokens,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.cost import ModelCost, prompt_tokens_bound
-from multigraft.budget.ledger import Ledger, Reservation, Shortage
+from multigraft.budget.ledger import Ledger, Reservation
+from multigraft.budget.shortage import Shortage
 from multigraft.types import Ask, Completion, Failure, FailureKind, Model, Request, Sample, Usage
 from multigraft.wire.retry import RetryPolicy, delay_s
 
@@ -91,7 +92,7 @@ class Purchases:
             for index, sample, cost in zip(missing, *bought, strict=True):
                 samples[index] = sample
                 spent[index] = spent[index].plus(cost)
-            wait_s, repeated = self._again(attempt, time.monotonic() - started, [(index, samples[index]) for index in missing])
+            wait_s, repeated = self._again(attempt, time.monotonic() - started, [(index, samples[index], request.seeds[index]) for index in missing])
             if wait_s is None:
                 break
             missing = [index for index, _ in repeated]
@@ -99,11 +100,11 @@ class Purchases:
             await asyncio.sleep(wait_s)
         return Bought(tuple(sample for sample in samples if sample is not None), tuple(spent), tuple(attempts))
 
-    def _again(self, attempt: int, elapsed_s: float, samples: Sequence[tuple[int, Sample | None]]) -> tuple[float | None, list[tuple[int, Failure]]]:
+    def _again(self, attempt: int, elapsed_s: float, samples: Sequence[tuple[int, Sample | None, int]]) -> tuple[float | None, list[tuple[int, Failure]]]:
         waits = [
             (wait_s, index, sample)
-            for index, sample in samples
-            if isinstance(sample, Failure) and (wait_s := delay_s(self._retry, attempt, sample, elapsed_s)) is not None
+            for index, sample, seed in samples
+            if isinstance(sample, Failure) and (wait_s := delay_s(self._retry, attempt, sample, elapsed_s=elapsed_s, key=(seed,))) is not None
         ]
         if not waits:
             return None, []
@@ -159,6 +160,7 @@ class Purchases:
             return [NOTHING] * len(samples)
         usages = [_usage(cost, request, sample, first=index == 0) for index, sample in enumerate(samples)]
         return cost.shares(usages, requests=max(1, sum(usage.prompt_tokens > 0 for usage in usages)))
+
     async def _reserve(self, ledger: Ledger, bound: Amount) -> Reservation | Shortage:
         while True:
             reservation = ledger.reserve(bound)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from multigraft.budget.ledger import Shortage
+from multigraft.budget.shortage import Shortage
 from multigraft.engine.halt import Halt
 from multigraft.engine.replay import outcome_of
 from multigraft.engine.step import Stepped, Workshop, groups_of

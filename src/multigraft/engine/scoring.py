@@ -26,13 +26,14 @@ class Scoring:
 
     async def score(self, candidate: Candidate) -> Score:
         """Score one response; the value is finite or None."""
+        key = (candidate.call.seed, self.reward.name)
         attempt, started = 1, asyncio.get_running_loop().time()
         while True:
             score = checked(await self._join(candidate))
             if score.value is not None or not score.retryable:
                 return score
             failure = Failure(score.reason or FailureKind.SERVER, score.message, retryable=True)
-            wait_s = delay_s(self._retry, attempt, failure, asyncio.get_running_loop().time() - started)
+            wait_s = delay_s(self._retry, attempt, failure, elapsed_s=asyncio.get_running_loop().time() - started, key=key)
             if wait_s is None:
                 return score
             attempt += 1

@@ -9,7 +9,7 @@ from itertools import groupby
 import orjson
 
 from multigraft.budget.amount import NOTHING, Amount
-from multigraft.budget.ledger import Shortage
+from multigraft.budget.shortage import Shortage
 from multigraft.engine.halt import is_down
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.scoring import Scoring
