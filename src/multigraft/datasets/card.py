@@ -161,7 +161,9 @@ def _loading(exported: Exported) -> str:
     name = repr(exported.path.name)
     form = exported.path.suffix.lower().removeprefix(".")
     reader, builder = {"parquet": ("read_parquet", "parquet"), "csv": ("read_csv", "csv")}.get(form, ("read_ndjson", "json"))
-    lines = ["import polars", "", f"frame = polars.{reader}({name})", "", "from datasets import load_dataset", ""]
+    # Columns may be null for longer than polars looks ahead by itself.
+    ahead = "" if form == "parquet" else ", infer_schema_length=None"
+    lines = ["import polars", "", f"frame = polars.{reader}({name}{ahead})", "", "from datasets import load_dataset", ""]
     lines += [f'dataset = load_dataset("{builder}", data_files={name}, split="train")']
     trainer = _TRAINERS.get(exported.selection.name)
     if trainer is not None and form != "csv":

@@ -65,7 +65,6 @@ _FOREIGN = frozenset(
         "image",
         "images",
         "input_ids",
-        "label",
         "labels",
         "margin",
         "messages",
@@ -81,7 +80,6 @@ _FOREIGN = frozenset(
         "rejected_ids",
         "rejected_input_ids",
         "seq_lengths",
-        "text",
         "tools",
     }
 )

@@ -5,7 +5,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -49,12 +49,10 @@ class UnfinishedFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.is_dir():
-            message = "is a folder; name a file in it"
-            raise InputError(message, file=str(path))
         owner = f"{socket.gethostname().replace('.', '_')}.{os.getpid()}"
         self._hidden = path.with_name(f".{path.name}.{owner}.{secrets.token_hex(4)}{_SUFFIX}")
         with writing(path):
+            _check_place(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(path)
             self.file = self._hidden.open("xb")
@@ -63,7 +61,9 @@ class UnfinishedFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.file.close()
+        # On a full disk closing fails once more; what matters was said.
+        with suppress(OSError):
+            self.file.close()
         self._hidden.unlink(missing_ok=True)
 
     def publish(self) -> None:
@@ -78,6 +78,15 @@ class UnfinishedFile:
                 os.fsync(folder)
             finally:
                 os.close(folder)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        message = "is a folder; name a file in it"
+        raise InputError(message, file=str(path))
+    if path.parent.exists() and not path.parent.is_dir():
+        message = f"{path.parent} is a file, not a folder"
+        raise InputError(message, file=str(path))
 
 
 def _remove_leftovers(path: Path) -> None:
