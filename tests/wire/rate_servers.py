@@ -101,14 +101,14 @@ def simulate(
             _, sent_at, good, asked = heapq.heappop(pending)
             in_flight = len(pending) + 1
             if good:
-                throttle.succeeded(in_flight)
+                throttle.succeeded()
             else:
                 throttle.refused(now, sent_at, in_flight, asked)
                 if asked is not None:
                     quiet_until = max(quiet_until, now + asked)
         wait_s = throttle.opens_in_s(now, len(pending))
         if wait_s == 0.0:
-            throttle.sent(now)
+            throttle.sent(now, len(pending) + 1)
             log.too_soon += now < quiet_until - 1e-9
             wait = server.take(now)
             if wait is None:

@@ -146,7 +146,8 @@ def _index(entry: Mapping[str, Json]) -> int:
 
 
 def _visible(text: str) -> bool:
-    return any(character.isprintable() and not character.isspace() for character in text)
+    # The text has no white space at its ends, so its first character mostly decides.
+    return (text[:1].isprintable() and bool(text)) or any(character.isprintable() and not character.isspace() for character in text)
 
 
 def _failed(kind: FailureKind, message: str, usage: Usage, origin: Origin, *, retryable: bool = False, billed: bool = False) -> Failure:

@@ -59,7 +59,7 @@ def classify(status: int, body: Json, text: str) -> Failure:
     """Say what went wrong.
 
     Args:
-        status: HTTP status; below 400 only for a body that carries an error all the same.
+        status: HTTP status; below 300 only for a body that carries an error all the same.
         body: the parsed body, None when it is not JSON.
         text: the body as text, for a message when there is no JSON.
 
@@ -67,7 +67,7 @@ def classify(status: int, body: Json, text: str) -> Failure:
         A failure with kind, message and whether another attempt can help.
     """
     words = error_words(body) or " ".join(text.split())
-    if status < 400:
+    if status < 300:
         status = _status_within(body) or 500
     kind = _kind(status, words)
     message = f"HTTP {status}: {words[:_MESSAGE_CHARACTERS]}" if words else f"HTTP {status}"

@@ -77,7 +77,7 @@ class Lane:
     def admit(self, now: float) -> Place:
         """Give a call its place, after `opens_in_s` was 0."""
         self.in_flight += 1
-        self.throttle.sent(now)
+        self.throttle.sent(now, self.in_flight)
         return Place(self, now, self.breaker.sent())
 
     def drop(self, place: Place, now: float) -> None:
@@ -89,7 +89,7 @@ class Lane:
         """Take in how a call ended."""
         result = done.result
         if isinstance(result, Reply):
-            self.throttle.succeeded(self.in_flight)
+            self.throttle.succeeded()
             self.breaker.succeeded()
             mean = self.latency_s
             self.latency_s = result.latency_s if mean is None else mean + _LATENCY_WEIGHT * (result.latency_s - mean)

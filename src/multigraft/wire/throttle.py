@@ -7,7 +7,7 @@ probe, gently at first and ever faster when nothing is refused.
 """
 
 from dataclasses import dataclass, field
-from math import inf
+from math import exp2, inf
 
 DROP = 0.9
 """Part of the ceiling a rate restarts with after a refusal."""
@@ -28,7 +28,7 @@ LONGEST_PARK_S = 30.0
 """How long nothing is sent after a refusal that names no time; doubles from the shortest."""
 SHARE_WEIGHT = 1.0 / 32.0
 CROWDED_SHARE = 0.2
-"""Refusals begin to count as a limit above this running share: seven in a row, or one in five for a while."""
+"""Refusals begin to count as a limit above this running share: eight in a row, or one in five for a while."""
 EARLY_UPTO = 8
 """After so many cuts that did not help, the rate is taken to be innocent."""
 BURST_S = 0.005
@@ -62,6 +62,8 @@ class Throttle:
     """When the count of accepted calls began."""
     _refusals: int = 0
     """Episodes without a success between them."""
+    _growths: int = 0
+    """Answers that may still raise the limit in flight, since it was made use of: one for each call of the last full round."""
     _share: float = 0.0
     """Running share of refusals among the last answers."""
     _early: int = 0
@@ -79,8 +81,10 @@ class Throttle:
         at = self.parked_until if self.rate == inf else max(self.parked_until, self._next_at)
         return max(0.0, at - now)
 
-    def sent(self, now: float) -> None:
-        """Take in that a call is sent, after `opens_in_s` gave 0."""
+    def sent(self, now: float, in_flight: int) -> None:
+        """Take in that a call is sent, after `opens_in_s` gave 0; `in_flight` counts it already."""
+        if in_flight >= 0.8 * self.limit:
+            self._growths = int(self.limit)
         if self._since is None:
             self._since = now
         if self.rate == inf:
@@ -92,12 +96,13 @@ class Throttle:
         self._next_at = max(self._next_at, now - BURST_S) + interval
         self.rate = self._curve()
 
-    def succeeded(self, in_flight: int) -> None:
-        """Take in an answer; `in_flight` counts it still."""
+    def succeeded(self) -> None:
+        """Take in an answer."""
         self._accepted += 1
         self._refusals = 0
         self._share -= self._share * SHARE_WEIGHT
-        if self.limit < self.max_in_flight and in_flight >= 0.8 * self.limit:
+        if self._growths > 0 and self.limit < self.max_in_flight:
+            self._growths -= 1
             self.limit = min(float(self.max_in_flight), self.limit + (1.0 if self._slow_start else 0.05))
 
     def refused(self, now: float, sent_at: float, in_flight: int, asked_s: float | None) -> None:
@@ -122,7 +127,7 @@ class Throttle:
             if in_flight >= 0.5 * self.limit:
                 self.limit = max(1.0, 0.8 * min(self.limit, float(in_flight)))
         if asked_s is None:
-            asked_s = min(SHORTEST_PARK_S * 2.0**self._refusals, LONGEST_PARK_S)
+            asked_s = min(SHORTEST_PARK_S * exp2(self._refusals), LONGEST_PARK_S)
             self.parked_until = max(self.parked_until, now + asked_s)
         self._refusals = min(self._refusals + 1, 10)
         self._learn(now, asked_s)
@@ -177,4 +182,4 @@ class Throttle:
         if probing_s <= 0.0:
             return self._ceiling
         doublings = min(max(0.0, probing_s - GENTLE_S) / FAST_DOUBLING_S, 20.0)
-        return self._ceiling * (1.0 + GENTLE_GROWTH * min(probing_s, GENTLE_S)) * 2.0**doublings
+        return self._ceiling * (1.0 + GENTLE_GROWTH * min(probing_s, GENTLE_S)) * exp2(doublings)
