@@ -1,6 +1,7 @@
 """Run a campaign to its end in an event loop, with progress shown and interruptions heeded."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,9 @@ def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *,
     Raises:
         MultigraftError: what stopped the run, unless it was an interruption.
     """
+    # A run makes many small objects and hardly any cycles: looking for cycles rarely saves a sixth of its CPU time.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_go(plan, folder, prompts, console, quiet=quiet))
 

@@ -1,7 +1,7 @@
 """The totals of a run as tables for people, and as JSON for programs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +30,7 @@ def print_summary(console: Console, title: str, summary: Summary) -> None:
 def summary_json(summary: Summary) -> dict[str, Json]:
     """Return the totals as a JSON object."""
     result: dict[str, Json] = {}
-    for name, value in asdict(summary).items():
+    for name, value in ((found.name, getattr(summary, found.name)) for found in fields(summary)):
         if name in {"models", "depths"}:
             shares: Mapping[object, Share] = getattr(summary, name)
             result[name] = {str(key): _share_json(share) for key, share in shares.items()}

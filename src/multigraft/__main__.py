@@ -1,0 +1,5 @@
+"""`python -m multigraft`."""
+
+from multigraft.cli.main import main
+
+main()
