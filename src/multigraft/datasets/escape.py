@@ -8,7 +8,8 @@ from multigraft.types import Json
 
 _SHOWN = 200
 """Characters of a text that a card shows at most."""
-_PUNCTUATION = re.compile(r"([!\"#$%'()*+,\-./:;=?@\[\\\]^_`{|}~])")
+_MARKS = re.compile(r"([\\`*_\[\]|!~$#@]|:(?=/)|(?<=www)\.)", re.IGNORECASE)
+"""What starts emphasis, code, links, images, table cells, headings or formulas inside a line, and what turns bare addresses into links."""
 
 
 def yaml_text(text: str) -> str:
@@ -17,12 +18,10 @@ def yaml_text(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Write a text so that Markdown and HTML show it as it is, on one line, at most `_SHOWN` characters of it."""
+    """Write a text for the inside of a line, so that Markdown and HTML show it as it is: on one line, at most `_SHOWN` characters of it."""
     line = " ".join("".join(character if character.isprintable() else " " for character in without_surrogates(text)).split())
     shown = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."
-    entities = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # The semicolons and hashes of the entities stay; everything else Markdown could take for its own is escaped.
-    return "".join(part if part in {"&amp;", "&lt;", "&gt;"} else _PUNCTUATION.sub(r"\\\1", part) for part in re.split(r"(&amp;|&lt;|&gt;)", entities))
+    return _MARKS.sub(r"\\\1", shown).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def fenced(text: str, language: str) -> str:
