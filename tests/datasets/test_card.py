@@ -91,6 +91,17 @@ def test_the_card_says_how_the_data_was_made(tmp_path: Path, make_record: Make) 
         assert secret not in card.replace("\\", "")
 
 
+def test_licences_can_come_from_elsewhere(tmp_path: Path, make_record: Make) -> None:
+    given: dict[str, Json] = {
+        "models": [{"name": "a", "source": "hf:x"}, {"name": "b", "licence": "MIT"}, {"name": "c", "source": {"wheels": ["w1", "w2"]}}, "d"]
+    }
+
+    card = render_card(exported(make_record, tmp_path, BestResponses()), given, {"hf:x": "Apache-2.0", "b": "ignored", "d": "Gemma"})
+
+    for row in ("| a | hf:x | Apache-2.0 |", "| b | not stated | MIT |", "| c | wheels w1, w2 | not stated |", "| d | not stated | Gemma |"):
+        assert row in card
+
+
 def test_settings_in_any_form_are_borne() -> None:
     assert model_facts({"models": ["a", {"name": "b", "license": "MIT", "source": "hf:x/y"}, 3]}) == [
         ModelFacts("a", None, None),
@@ -143,6 +154,6 @@ def test_yaml_reads_every_text_back(text: str) -> None:
 def test_markdown_and_fences() -> None:
     assert markdown_text("a*b_c|d\n# e<b>&amp;") == r"a\*b\_c\|d \# e&lt;b&gt;&amp;amp;"
     assert markdown_text("http://x www.x a@b ![x](y) \\") == r"http\://x www\.x a\@b \!\[x\](y) \\"
-    assert markdown_text("x" * 300) == "x" * 197 + "..."
+    assert markdown_text("x" * 500) == "x" * 397 + "..."
     assert fenced("a\n````\nb", "json") == "`````json\na\n````\nb\n`````"
     assert json.loads(fenced('{"a": 1}', "json").split("\n")[1]) == {"a": 1}

@@ -23,12 +23,13 @@ def card_path(dataset: Path) -> Path:
     return dataset.with_name(dataset.name + CARD_SUFFIX)
 
 
-def write_card(exported: Exported, settings: Mapping[str, Json]) -> Path:
+def write_card(exported: Exported, settings: Mapping[str, Json], licences: Mapping[str, str] | None = None) -> Path:
     """Write the card of a dataset beside it.
 
     Args:
         exported: the dataset.
         settings: of the run file, such as `RunRecord.settings`; addresses and keys in it are left out.
+        licences: of models whose licence the settings do not state, by their name or their source.
 
     Returns:
         Path of the card. On the hub it is the `README.md` of the dataset.
@@ -40,17 +41,17 @@ def write_card(exported: Exported, settings: Mapping[str, Json]) -> Path:
     path = card_path(exported.path)
     with UnfinishedFile(path) as unfinished:
         with writing(path):
-            unfinished.file.write(render_card(exported, settings).encode())
+            unfinished.file.write(render_card(exported, settings, licences).encode())
         unfinished.publish()
     return path
 
 
-def render_card(exported: Exported, settings: Mapping[str, Json]) -> str:
+def render_card(exported: Exported, settings: Mapping[str, Json], licences: Mapping[str, str] | None = None) -> str:
     """Make the text of the card."""
     parts = [
         _front_matter(exported),
         _what(exported, settings),
-        _models(settings),
+        _models(settings, licences or {}),
         "## How it was made\n\n" + json_block(public_settings(settings)),
         _counts(exported),
         _rewards(exported),
@@ -97,9 +98,11 @@ def _what(exported: Exported, settings: Mapping[str, Json]) -> str:
     )
 
 
-def _models(settings: Mapping[str, Json]) -> str:
+def _models(settings: Mapping[str, Json], licences: Mapping[str, str]) -> str:
     facts = model_facts(settings)
-    rows = [[fact.name, fact.source or "not stated", fact.licence or "not stated"] for fact in facts]
+    rows = [
+        [fact.name, fact.source or "not stated", fact.licence or licences.get(fact.name) or licences.get(fact.source or "") or "not stated"] for fact in facts
+    ]
     licence = "The licences of the models, and of the prompts, bear on what may be done with this dataset; state its own as `license:` in the front matter."
     return "## Models\n\n" + (_table(["model", "source", "licence"], rows) + "\n\n" if rows else "") + licence
 

