@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from multigraft.types import Json, Usage
 
+_MOST_TOKENS = 10**9
+"""No request has more; a server that says so is not to be believed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyUsage:
@@ -79,7 +82,7 @@ def _divided(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _detail(field: Mapping[str, Json], group: str, name: str) -> int:
