@@ -47,7 +47,8 @@ def nth_seed(key: int, index: int) -> int:
     Returns:
         An integer in [0, 2**31).
     """
-    return _mixed((key + (index + 1) * _STEP) & _MASK) >> 33
+    state = (key + (index + 1) * _STEP) & _MASK
+    return _mixed(state) >> 33
 
 
 class Draws:

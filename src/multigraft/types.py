@@ -56,6 +56,8 @@ class FailureKind(StrEnum):
     """A scorer returned NaN, infinity, a non-number, or the wrong number of scores."""
     UNREADABLE = "unreadable"
     """A judge's reply holds no verdict."""
+    PARTLY_SCORED = "partly_scored"
+    """A scorer saw only a part of the response, and such scores are not asked for."""
     UNSCORABLE = "unscorable"
     """The scorer cannot judge this response (no constraint, no reference, no log-probabilities)."""
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from multigraft.datasets.paths import Lineage
 from multigraft.datasets.pick import Filters, Rule, is_empty, is_refusal, rank
 from multigraft.errors import InputError, UnknownNameError
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import PromptRecord
 from multigraft.types import FailureKind, Finish, Score
 

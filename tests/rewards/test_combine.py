@@ -26,7 +26,7 @@ def learnt(combination: Combination, *rows: tuple[str, dict[str, Score]]) -> Kno
 
 
 def test_a_single_reward_is_its_raw_value_and_message() -> None:
-    assert alone("rules").value({"rules": Score(0.25, message="1 of 4", truncated=True)}, "m", Knowledge()) == Score(0.25, message="1 of 4", truncated=True)
+    assert alone("rules").value({"rules": Score(0.25, message="1 of 4")}, "m", Knowledge()) == Score(0.25, message="1 of 4")
     assert names(alone("rules")) == ["rules"]
 
 
@@ -95,10 +95,14 @@ def test_an_optional_part_may_be_missing() -> None:
     assert (every.value, every.reason, every.retryable) == (None, FailureKind.TIMEOUT, True)
 
 
-def test_truncated_spreads() -> None:
-    combination = Combination(parts=(Part(name="a"), Part(name="b")))
-    assert combination.value({"a": Score(1.0), "b": Score(1.0, truncated=True)}, "m", Knowledge()).truncated
-    assert not combination.value(raw(a=1.0, b=1.0), "m", Knowledge()).truncated
+def test_a_score_of_a_part_of_the_response_is_missing_unless_allowed() -> None:
+    scores = {"a": Score(1.0), "b": Score(1.0, truncated=True)}
+    parts = (Part(name="a"), Part(name="b"))
+    refused = Combination(parts=parts).value(scores, "m", Knowledge())
+    assert (refused.value, refused.reason) == (None, FailureKind.PARTLY_SCORED)
+    allowed = Combination(parts=parts, allow_truncated=True).value(scores, "m", Knowledge())
+    assert (allowed.value, allowed.truncated) == (2.0, True)
+    assert not Combination(parts=parts).value(raw(a=1.0, b=1.0), "m", Knowledge()).truncated
 
 
 @pytest.mark.parametrize("bad", [nan, inf, -inf])

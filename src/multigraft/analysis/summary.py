@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from multigraft.budget.amount import NOTHING, Amount
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord, RunRecord
 from multigraft.types import Completion
 
@@ -110,12 +111,11 @@ def _add_prompt(summary: Summary, prompt: PromptRecord) -> None:
     summary.spent = summary.spent.plus(prompt.spent())
     summary.wasted = summary.wasted.plus(prompt.wasted)
     summary.interrupted += len(prompt.interrupted)
-    depths: dict[int, int] = {}
+    lineage = Lineage(prompt)
     texts: set[str] = set()
     for call_id, call in prompt.calls.items():
-        depths[call_id] = 1 + max((depths.get(parent, -1) for parent in call.call.parents), default=-1)
         summary.models.setdefault(call.call.model, Share()).add(call)
-        summary.depths.setdefault(depths[call_id], Share()).add(call)
+        summary.depths.setdefault(lineage.depth(call_id), Share()).add(call)
         _add_call(summary, call)
         summary.duplicates += call.text in texts
         texts |= {call.text} if call.text is not None else set()
@@ -124,7 +124,7 @@ def _add_prompt(summary: Summary, prompt: PromptRecord) -> None:
         summary.without_reward += 1
         return
     summary.models[best.call.model].wins += 1
-    summary.depths[depths[best.call.call_id]].wins += 1
+    summary.depths[lineage.depth(best.call.call_id)].wins += 1
     summary.refined_wins += bool(best.call.parents)
     first = next((call for call in prompt.calls.values() if call.text is not None), None)
     if first is not None and first.reward is not None:

@@ -50,14 +50,24 @@ def judges_of(table: RewardTable) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.model for part in table.parts if part.kind in JUDGES and part.model))
 
 
-def build_rewards(table: RewardTable, ask_of: Callable[[str], Ask], identities: Mapping[str, str], concurrency: ConcurrencyTable) -> Built:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What scorers need of the rest of the run."""
+
+    ask_of: Callable[[str], Ask]
+    """How a judge reaches the model of a name."""
+    identities: Mapping[str, str]
+    """What each model is, by name: part of a judge's version."""
+    concurrency: ConcurrencyTable
+    """Timeouts of remote rewards."""
+
+
+def build_rewards(table: RewardTable, surroundings: Surroundings) -> Built:
     """Make the scorers.
 
     Args:
         table: `[reward]`.
-        ask_of: how a judge reaches the model of a name.
-        identities: what each model is, by name: part of a judge's version.
-        concurrency: timeouts of remote rewards.
+        surroundings: the rest of the run.
 
     Raises:
         InputError: a setting that does not fit; names the part and the setting.
@@ -68,14 +78,14 @@ def build_rewards(table: RewardTable, ask_of: Callable[[str], Ask], identities: 
     for index, part in enumerate(table.parts):
         place = f"reward.parts[{index}]"
         try:
-            reward = _reward(part, place, ask_of, identities, concurrency, opened)
+            reward = _reward(part, place, surroundings, opened)
             normalise = part.normalise or ("model" if part.kind == "confidence" else "none")
             parts.append(Part(name=reward.name, weight=part.weight, normalise=normalise, optional=part.optional))
         except (TypeError, ValueError) as error:
             raise InputError(str(error), field=place) from error
         rewards.append(reward)
     try:
-        combination = Combination(parts=tuple(parts), how=table.combine)
+        combination = Combination(parts=tuple(parts), how=table.combine, deviations=table.deviations, allow_truncated=table.allow_truncated)
     except ValueError as error:
         raise InputError(str(error), field="reward") from error
     return Built(tuple(rewards), combination, tuple(opened))
@@ -86,35 +96,32 @@ def needs_logprobs(table: RewardTable) -> bool:
     return any(part.kind == "confidence" for part in table.parts)
 
 
-def _reward(
-    part: RewardPartTable,
-    place: str,
-    ask_of: Callable[[str], Ask],
-    identities: Mapping[str, str],
-    concurrency: ConcurrencyTable,
-    opened: list[Endpoints],
-) -> Reward:
+def _reward(part: RewardPartTable, place: str, surroundings: Surroundings, opened: list[Endpoints]) -> Reward:
     made = reward_class(part.kind)
     settings: dict[str, Any] = dict(part.__pydantic_extra__) | {"name": part.name or part.kind}
-    if part.kind not in JUDGES and part.model is not None and part.kind != "remote":
-        message = f"reward '{part.kind}' takes no model"
-        raise InputError(message, field=f"{place}.model")
-    if part.kind == "rules":
-        return _rules(settings, place)
     if part.kind in JUDGES:
-        if part.model is None or part.model not in identities:
-            message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ': model = "..."')
-            raise InputError(message, field=f"{place}.model")
-        settings |= {"identity": identities[part.model]} | ({"template": _text(settings["template"], place)} if "template" in settings else {})
-        return _made(made, place, settings, ask_of(part.model))
+        return _judge(made, part, place, settings, surroundings)
     if part.kind == "remote":
         if not part.endpoints:
             message = 'a remote reward needs endpoints = [{ url = "http://host:8000" }]'
             raise InputError(message, field=f"{place}.endpoints")
-        endpoints = endpoints_of(part.endpoints, settings["name"], concurrency)
+        endpoints = endpoints_of(part.endpoints, settings["name"], surroundings.concurrency)
         opened.append(endpoints)
         return _made(Remote, place, {"shape": "score"} | settings | {"model": part.model or "default"}, endpoints)
-    return _made(made, place, settings)
+    if part.model is not None or part.endpoints:
+        message = f"reward '{part.kind}' takes no model and no endpoints"
+        raise InputError(message, field=place)
+    return _rules(settings, place) if part.kind == "rules" else _made(made, place, settings)
+
+
+def _judge(made: Callable[..., Reward], part: RewardPartTable, place: str, settings: dict[str, Any], surroundings: Surroundings) -> Reward:
+    if part.model is None or part.model not in surroundings.identities:
+        message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ': model = "..."')
+        raise InputError(message, field=f"{place}.model")
+    settings = settings | {"identity": surroundings.identities[part.model]}
+    if "template" in settings:
+        settings["template"] = _text(settings["template"], place)
+    return _made(made, place, settings, surroundings.ask_of(part.model))
 
 
 def _rules(settings: dict[str, Any], place: str) -> Reward:

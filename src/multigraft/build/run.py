@@ -13,7 +13,7 @@ from multigraft.budget.amount import Limits
 from multigraft.budget.cost import check_limits
 from multigraft.budget.ledger import Ledger
 from multigraft.build.models import BuiltModel, build_model
-from multigraft.build.rewards import build_rewards, judges_of, needs_logprobs
+from multigraft.build.rewards import Built, Surroundings, build_rewards, judges_of, needs_logprobs
 from multigraft.config import LimitsTable, RunFile
 from multigraft.engine.campaign import Campaign
 from multigraft.engine.halt import Halt
@@ -24,6 +24,7 @@ from multigraft.engine.step import Workshop
 from multigraft.errors import InputError
 from multigraft.models.local.progress import Progress
 from multigraft.prompting.library import load_templates
+from multigraft.prompting.render import Templates
 from multigraft.records.folder import LOG_NAME
 from multigraft.records.log import RunLog
 from multigraft.records.reader import PromptRecord, RunRecord
@@ -53,8 +54,11 @@ class Plan:
     """All of the run file, by name."""
     names: tuple[str, ...]
     """Of the models that answer; the others judge."""
-    limits: Limits
     prompt_limits: Limits
+    purchases: Purchases
+    rewards: Built
+    templates: Templates
+    retry: RetryPolicy
 
 
 def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
@@ -85,7 +89,15 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     costs = {name: built.cost for name, built in models.items()}
     check_limits(limits, costs)
     check_limits(prompt_limits, costs)
-    return Plan(run_file, strategy, models, names, limits, prompt_limits)
+    concurrency, own = run_file.concurrency, run_file.templates
+    retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
+    purchases = Purchases(
+        models={name: built.model for name, built in models.items()}, costs=costs, ledger=Ledger(limits), retry=retry, max_in_flight=concurrency.max_in_flight
+    )
+    identities = {name: built.identity for name, built in models.items()}
+    rewards = build_rewards(run_file.reward, Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency))
+    templates = load_templates(own.family, refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
+    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, templates, retry)
 
 
 @asynccontextmanager
@@ -99,25 +111,12 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
     Raises:
         MultigraftError: of any kind; nothing was paid.
     """
-    run_file = plan.run_file
-    templates = load_templates(
-        run_file.templates.family, refine=run_file.templates.refine, aggregate=run_file.templates.aggregate, fuse=run_file.templates.fuse
-    )
-    retry = RetryPolicy(max_attempts=run_file.concurrency.max_attempts, total_timeout_s=run_file.concurrency.total_timeout_s)
-    ledger_limits = plan.limits
+    run_file, rewards, purchases = plan.run_file, plan.rewards, plan.purchases
     async with AsyncExitStack() as stack:
-        purchases = Purchases(
-            models={name: built.model for name, built in plan.models.items()},
-            costs={name: built.cost for name, built in plan.models.items()},
-            ledger=Ledger(ledger_limits),
-            retry=retry,
-            max_in_flight=run_file.concurrency.max_in_flight,
-        )
-        rewards = build_rewards(run_file.reward, purchases.ask_of, {name: built.identity for name, built in plan.models.items()}, run_file.concurrency)
         for closing in (*rewards.endpoints, *(built.closing for built in plan.models.values() if built.closing)):
             stack.push_async_callback(closing.close)
         resumption, unscored = _resumption(plan, folder, rewards.combination)
-        purchases.ledger = Ledger(ledger_limits, spent=resumption.spent)
+        purchases.ledger = Ledger(purchases.ledger.limits, spent=resumption.spent)
         log = RunLog(folder)
         stack.callback(log.close)
         log.append(SessionRow(resumption.session, 0.0, {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}))
@@ -127,9 +126,9 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},
             purchases=purchases,
-            scorings=tuple(Scoring(reward, retry) for reward in rewards.rewards),
+            scorings=tuple(Scoring(reward, plan.retry) for reward in rewards.rewards),
             combination=rewards.combination,
-            templates=templates,
+            templates=plan.templates,
             log=log,
         )
         campaign = Campaign(

@@ -14,10 +14,12 @@ def export(
     sft: Annotated[Path | None, typer.Option("--sft", help="Write the best responses here (.jsonl or .parquet).")] = None,
     dpo: Annotated[Path | None, typer.Option("--dpo", help="Write preference pairs here.")] = None,
     everything: Annotated[Path | None, typer.Option("--all", help="Write all responses with their rewards here.")] = None,
-    top_k: Annotated[int, typer.Option("--top-k", help="SFT: so many of the best responses of each prompt.", min=1)] = 1,
+    top_k: Annotated[int, typer.Option("--top-k", help="SFT: so many of the best responses of each prompt; 0: all.", min=0)] = 1,
     min_reward: Annotated[float | None, typer.Option("--min-reward", help="SFT: only responses with at least this reward.")] = None,
     rejected_rank: Annotated[int | None, typer.Option("--rejected-rank", help="DPO: reject the response of this rank, or the last; default 30.", min=2)] = None,
     margin: Annotated[float | None, typer.Option("--margin", help="DPO: instead, reject one whose reward lies at least this far below.")] = None,
+    random: Annotated[bool, typer.Option("--random", help="DPO: with --margin, a random one of those instead of the best of them.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of --random.", min=0)] = 0,
     keep: Annotated[list[str] | None, typer.Option("--keep", help="Turn a filter off: truncated, refusal, duplicate, tie ...; may be repeated.")] = None,
     spreadsheet: Annotated[bool, typer.Option("--spreadsheet", help="Allow .csv, with texts that look like formulas made harmless.")] = False,
     card: Annotated[bool, typer.Option("--card/--no-card", help="Write a dataset card beside each file.")] = True,
@@ -37,14 +39,15 @@ def export(
     from multigraft.datasets.preference import PreferencePairs
     from multigraft.datasets.sft import BestResponses
     from multigraft.errors import InputError
+    from multigraft.models.local.catalogue import CATALOGUE
     from multigraft.records.reader import RunRecord
 
     filters = Filters.keeping(keep or [])
     targets: list[Target] = []
     if sft is not None:
-        targets.append(Target(BestResponses(top_k=top_k, min_reward=min_reward, filters=filters), sft))
+        targets.append(Target(BestResponses(top_k=top_k or None, min_reward=min_reward, filters=filters), sft))
     if dpo is not None:
-        targets.append(Target(PreferencePairs(rejected_rank=rejected_rank, margin=margin, filters=filters), dpo))
+        targets.append(Target(PreferencePairs(rejected_rank=rejected_rank, margin=margin, random=random, seed=seed, filters=filters), dpo))
     if everything is not None:
         targets.append(Target(AllResponses(), everything))
     if not targets:
@@ -56,11 +59,12 @@ def export(
         left_out, skipped = dict(counts.dropped), dict(counts.skipped)
         return {"dataset": exported.selection.name, "path": str(exported.path), "rows": counts.rows, "left_out": left_out, "prompts_without_a_row": skipped}
 
+    licences = {known.name: known.terms for known in CATALOGUE.values()}
     with RunRecord(run) as record:
         written = write(record.prompts(), targets, spreadsheet_safe=spreadsheet)
         if card:
             for exported in written:
-                write_card(exported, record.settings)
+                write_card(exported, record.settings, licences)
     if as_json:
         typer.echo(json.dumps([said(exported) for exported in written]))
         return

@@ -4,6 +4,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from multigraft.cli.text import shown, shown_lines
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord
 from multigraft.types import Completion, Json
 
@@ -17,12 +18,12 @@ def draw(record: PromptRecord, width: int) -> Tree:
         record: the prompt.
         width: of the terminal, in characters.
     """
-    best = record.best()
-    winners = {call.call.call_id for call in record.lineage(best.call.call_id)} if best else set()
+    best, lineage = record.best(), Lineage(record)
+    winners = {call.call.call_id for call in lineage.line(best.call.call_id)} if best else set()
     root = Tree(Text(shown(record.prompt.messages[-1].content, max(20, width - 4)), style="bold"), guide_style="dim")
     places: dict[int, Tree] = {}
     for call_id, call in record.calls.items():
-        line = record.lineage(call_id)
+        line = lineage.line(call_id)
         parent = places.get(line[-2].call.call_id, root) if len(line) > 1 else root
         is_best = best is not None and call is best
         places[call_id] = parent.add(_label(call, won=call_id in winners, best=is_best, width=max(20, width - 4 * len(line) - 30)))
@@ -36,7 +37,7 @@ def details(record: PromptRecord) -> list[Text]:
     best = record.best()
     if best is None:
         return [Text("no response of this prompt has a reward", style="yellow")]
-    steps = " -> ".join(f"{shown(call.call.model)} ({_number(call.reward)})" for call in record.lineage(best.call.call_id))
+    steps = " -> ".join(f"{shown(call.call.model)} ({_number(call.reward)})" for call in Lineage(record).line(best.call.call_id))
     return [Text(f"best: {steps}", style="green"), Text(shown_lines(best.text or ""))]
 
 
@@ -50,7 +51,7 @@ def prompt_json(record: PromptRecord) -> dict[str, Json]:
         "messages": [{"role": message.role, "content": message.content} for message in record.prompt.messages],
         "ended": record.ended,
         "best": best.call.call_id if best else None,
-        "path": [call.call.call_id for call in record.lineage(best.call.call_id)] if best else [],
+        "path": [call.call.call_id for call in Lineage(record).line(best.call.call_id)] if best else [],
         "calls": [_call_json(call) for call in record.calls.values()],
         "interrupted": [call.call_id for call in record.interrupted],
     }

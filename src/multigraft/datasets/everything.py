@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from multigraft.datasets.columns import ABOUT_PROMPT, PROMPT, Column, Kind, Row, about_prompt_cells, field_cells, prompt_cells
-from multigraft.datasets.paths import Lineage
 from multigraft.datasets.pick import Filters, Rule, rank, reward_of
 from multigraft.datasets.selection import Counts
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord
 from multigraft.types import Completion, Json, Sample
 

@@ -6,12 +6,12 @@ from math import isclose, isfinite
 from typing import ClassVar
 
 from multigraft.datasets.columns import ABOUT_PROMPT, PROMPT, Column, Kind, Row, about_prompt_cells, field_cells, prompt_cells
-from multigraft.datasets.paths import Lineage
 from multigraft.datasets.pick import Filters, Rule, rank, reward_of, squeezed
 from multigraft.datasets.selection import Counts
 from multigraft.datasets.sft import NO_RESPONSE
 from multigraft.errors import InputError
 from multigraft.randomness import Draws
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord
 from multigraft.types import Json
 

@@ -6,10 +6,10 @@ from math import isfinite
 from typing import ClassVar
 
 from multigraft.datasets.columns import ABOUT_PROMPT, PROMPT, Column, Kind, Row, about_prompt_cells, field_cells, prompt_cells
-from multigraft.datasets.paths import Lineage
 from multigraft.datasets.pick import Filters, Rule, rank, reward_of
 from multigraft.datasets.selection import Counts
 from multigraft.errors import InputError
+from multigraft.records.lineage import Lineage
 from multigraft.records.reader import PromptRecord
 from multigraft.types import Completion, Json
 

@@ -90,13 +90,6 @@ class PromptRecord:
     wasted: Amount = NOTHING
     """Upper bound of what was paid for answers that a crash cut off, also where the call was sent again later."""
 
-    def lineage(self, call_id: int) -> list[CallRecord]:
-        """Return the calls that led to a response, itself last: at each step the parent with the highest reward, the earliest of equals."""
-        line = [self.calls[call_id]]
-        while parents := [self.calls[parent] for parent in line[-1].call.parents if parent in self.calls]:
-            line.append(max(parents, key=lambda parent: (parent.reward is not None, parent.reward or 0.0, -parent.call.call_id)))
-        return line[::-1]
-
     def spent(self) -> Amount:
         """Add up what the prompt has cost: calls, scorings, and the bound of what was cut off."""
         total = self.wasted

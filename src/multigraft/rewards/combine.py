@@ -51,6 +51,7 @@ class Combination:
         parts: at least one; names distinct.
         how: see above.
         deviations: k of `lower_bound`, >= 0.
+        allow_truncated: whether a score counts whose scorer saw only a part of the response; otherwise it is missing.
 
     Raises:
         ValueError: no parts, a name twice, or settings that do not go together.
@@ -63,6 +64,7 @@ class Combination:
     parts: tuple[Part, ...]
     how: Literal["sum", "min", "lower_bound"] = "sum"
     deviations: float = 1.0
+    allow_truncated: bool = False
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts]
@@ -102,7 +104,7 @@ class Combination:
             A finite value; or none, with the reason of the first part that is missing and not optional. It may be scored again when any missing part may, and
             counts as truncated when any part does.
         """
-        scores = {part.name: _sound(raw.get(part.name), part) for part in self.parts}
+        scores = {part.name: self._sound(raw.get(part.name), part) for part in self.parts}
         retryable = any(score.value is None and score.retryable for score in scores.values())
         missing = [part for part in self.parts if scores[part.name].value is None]
         required = [part for part in missing if not part.optional]
@@ -115,6 +117,16 @@ class Combination:
             values |= {part: _average(part, knowledge) for part in missing}
         message = ", ".join(f"{part.name} {value:.4g}" for part, value in values.items()) if len(self.parts) > 1 else scores[self.parts[0].name].message
         return scored(self._combined(values), message, truncated=any(score.truncated for score in scores.values()))
+
+    def _sound(self, score: Score | None, part: Part) -> Score:
+        if score is None:
+            return unscored(FailureKind.UNSCORABLE, f"reward '{part.name}' gave no score")
+        if score.value is None:
+            return score
+        if score.truncated and not self.allow_truncated:
+            return unscored(FailureKind.PARTLY_SCORED, "only a part of the response was seen")
+        # Scores may come from a plug-in that forgot to look; a value that is not finite must not reach any comparison.
+        return scored(score.value, score.message, truncated=score.truncated)
 
     def _combined(self, values: Mapping[Part, float]) -> float:
         if self.how == "sum":
@@ -143,13 +155,6 @@ def _of_run(part: Part) -> str:
 
 def _of_model(part: Part, model: str) -> str:
     return f"part:{part.name}:{model}"
-
-
-def _sound(score: Score | None, part: Part) -> Score:
-    if score is None:
-        return unscored(FailureKind.UNSCORABLE, f"reward '{part.name}' gave no score")
-    # Scores may come from a plug-in that forgot to look; a value that is not finite must not reach any comparison.
-    return score if score.value is None else scored(score.value, score.message, truncated=score.truncated)
 
 
 def _normalised(part: Part, value: float, model: str, knowledge: Knowledge) -> float:

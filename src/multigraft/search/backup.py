@@ -11,9 +11,9 @@ def hold(tree: Tree, arm: Arm) -> None:
     nodes, root = tree.nodes, tree.root
     node: Node = arm
     while True:
-        node.pending += 1
+        node.tries = tries = node.tries + 1
         if node.count:
-            node.bonus = 1.0 / sqrt(node.visits + node.pending)
+            node.bonus = 1.0 / sqrt(tries)
         else:
             node.refresh(root)
         if node is root:
@@ -27,7 +27,7 @@ def release(tree: Tree, arm: Arm) -> None:
     nodes, root = tree.nodes, tree.root
     node: Node = arm
     while True:
-        node.pending -= 1
+        node.tries -= 1
         node.refresh(root)
         if node is root:
             return
@@ -35,7 +35,7 @@ def release(tree: Tree, arm: Arm) -> None:
 
 
 def back_up(tree: Tree, arm: Arm, tree_reward: float | None) -> None:
-    """Turn the virtual visit of a call into a visit with a reward. Their sum, and with it every bonus on the path, stays the same.
+    """Turn the virtual visit of a call into a visit with a reward. Tries, and with them every bonus on the path, stay the same.
 
     Args:
         tree: the tree.
@@ -46,12 +46,11 @@ def back_up(tree: Tree, arm: Arm, tree_reward: float | None) -> None:
     nodes, root = tree.nodes, tree.root
     node: Node = arm
     while True:
-        node.pending -= 1
         node.visits += 1
         if tree_reward is not None:
-            node.count += 1
-            node.total += tree_reward
-            node.worth = node.total / node.count
+            node.count = count = node.count + 1
+            node.total = total = node.total + tree_reward
+            node.worth = total / count
         elif not node.count:
             node.refresh(root)
         if node is root:

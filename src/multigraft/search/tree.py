@@ -32,7 +32,7 @@ class Node:
         parent_id: node id of the parent, `NO_PARENT` for the root.
     """
 
-    __slots__ = ("bonus", "count", "node_id", "parent_id", "pending", "total", "visits", "worth")
+    __slots__ = ("bonus", "count", "node_id", "parent_id", "total", "tries", "visits", "worth")
 
     def __init__(self, node_id: int, parent_id: int) -> None:
         self.node_id = node_id
@@ -43,8 +43,8 @@ class Node:
         """Tree rewards backed up through this node."""
         self.total = 0.0
         """Their sum."""
-        self.pending = 0
-        """Calls in flight below this node: virtual visits."""
+        self.tries = 1
+        """`visits` and, on top, the calls in flight through this node: virtual visits."""
         self.worth = UNSEEN - 1.0
         """First term of the bound, kept current by `refresh`."""
         self.bonus = 1.0
@@ -59,17 +59,17 @@ class Node:
         Args:
             root: the root of the tree.
         """
-        self.bonus = 1.0 / sqrt(self.visits + self.pending)
+        self.bonus = 1.0 / sqrt(self.tries)
         if self.count:
             self.worth = self.total / self.count
         elif self.visits > 1 and root.count:
             self.worth = root.total / root.count
         else:
-            self.worth = UNSEEN - self.visits - self.pending
+            self.worth = UNSEEN - self.tries
 
     def row(self) -> Row:
         """Return everything the node's future depends on, as plain values."""
-        return (self.node_id, self.parent_id, self.visits, self.count, self.total, self.pending, self.worth, self.bonus)
+        return (self.node_id, self.parent_id, self.visits, self.tries, self.count, self.total, self.worth, self.bonus)
 
 
 class Response(Node):
@@ -172,7 +172,7 @@ class Tree:
         for parents in ((response.call_id,), ()):
             response.arms.extend(self._add_arm(response.node_id, model, parents, layer, response.reward) for model in range(self.num_models))
         for arm, source in zip(response.arms[self.num_models :], self.root.arms, strict=True):
-            arm.visits, arm.count, arm.total = source.visits, source.count, source.total
+            arm.visits, arm.tries, arm.count, arm.total = source.visits, source.visits, source.count, source.total
             arm.refresh(self.root)
 
     def attach(self, arm: Arm, call_id: int, reward: float | None) -> None:

@@ -36,6 +36,8 @@ class ToaState(State):
     """A search tree, and what the optional terms need."""
 
     tree: Tree
+    width: int
+    """Responses of a layer from which on the search may go deeper, with the calls in flight taken into account."""
     arm_of: dict[int, int] = field(default_factory=dict)
     """Node id of the arm of every call in flight, by call id."""
     closed: set[int] = field(default_factory=set)
@@ -93,8 +95,16 @@ class Toa(PlannedStrategy[ToaState]):
     def start(self, prompt_id: str, models: tuple[str, ...], seed: int) -> ToaState:
         """Give the root an arm for each model."""
         num_models = len(models)
-        tree = Tree(num_models, self.topk)
-        return ToaState(prompt_id, models, seed, tree=tree, cost_by_model=[0.0] * num_models, responses_by_model=[0] * num_models)
+        width = self.width or max(1, self.num_responses // 3)
+        return ToaState(
+            prompt_id,
+            models,
+            seed,
+            tree=Tree(num_models, self.topk),
+            width=width - (min(self.max_parallel, width) - 1) // CALLS_PER_PLACE,
+            cost_by_model=[0.0] * num_models,
+            responses_by_model=[0] * num_models,
+        )
 
     def plan(self, state: ToaState) -> Plan | None:
         """Select."""
@@ -105,7 +115,7 @@ class Toa(PlannedStrategy[ToaState]):
         node = select(
             state.tree,
             exploration_scale(self.alpha, play),
-            self.effective_width,
+            state.width,
             choose=self._arm_rule(state) if self.cost_weight else highest_bound,
             closed=closed,
             by_best=self.max_parallel > 1,
@@ -147,12 +157,6 @@ class Toa(PlannedStrategy[ToaState]):
         if self.stop_gain is not None:
             state.best_reward = max(state.best_reward, reward)
             state.layers.setdefault(arm.layer, Moments()).add(reward)
-
-    @property
-    def effective_width(self) -> int:
-        """The width with calls in flight taken into account; the setting itself when there is one at a time."""
-        width = self.width or max(1, self.num_responses // 3)
-        return width - (min(self.max_parallel, width) - 1) // CALLS_PER_PLACE
 
     def _tree_reward(self, reward: float, knowledge: Knowledge) -> float:
         return logistic(knowledge.of(REWARD).standardised(reward) if self.tau == "auto" else reward / self.tau)

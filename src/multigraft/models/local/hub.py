@@ -8,12 +8,14 @@ from multigraft.models.local import download
 from multigraft.models.local.sources import HubSource
 
 
-async def fetch_hub(source: HubSource, *, name: str) -> Path:
+async def fetch_hub(source: HubSource, *, name: str, endpoint: str | None = None, cache: Path | None = None) -> Path:
     """Fetch a file of a repository; the client resumes, locks and caches, and obeys `HF_ENDPOINT`, `HF_HOME` and `HF_TOKEN`.
 
     Args:
         source: repository, file and revision.
         name: what to call the weights in messages.
+        endpoint: base URL of the hub; None: the client's own.
+        cache: the client's cache folder; None: its own.
 
     Returns:
         The file in the client's cache.
@@ -29,7 +31,14 @@ async def fetch_hub(source: HubSource, *, name: str) -> Path:
         message = f"{name} comes from the Hugging Face hub, which needs the extra 'hub': pip install 'multigraft[hub]'"
         raise MultigraftError(message) from error
     try:
-        found = await asyncio.to_thread(huggingface_hub.hf_hub_download, repo_id=source.repo, filename=source.filename, revision=source.revision)
+        found = await asyncio.to_thread(
+            huggingface_hub.hf_hub_download,
+            repo_id=source.repo,
+            filename=source.filename,
+            revision=source.revision,
+            endpoint=endpoint,
+            cache_dir=cache,
+        )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         said = next(iter(str(error).strip().splitlines()), type(error).__name__)
         message = f"fetching {source.filename} of {source.repo} at {source.revision}: {said[:400]}"

@@ -35,6 +35,13 @@ class Lineage:
                 waiting.extend(self._calls[current].call.parents)
         return [self._calls[current] for current in sorted(found, key=lambda current: (self._depths[current], current))]
 
+    def line(self, call_id: int) -> list[CallRecord]:
+        """Return a response after one ancestor of each generation: the parent with the highest reward, the earliest of equals."""
+        line = [self._calls[call_id]]
+        while parents := [self._calls[parent] for parent in line[-1].call.parents if parent in self._calls]:
+            line.append(max(parents, key=lambda parent: (parent.reward is not None, parent.reward or 0.0, -parent.call.call_id)))
+        return line[::-1]
+
     def model_path(self, call_id: int) -> str:
         """Name the models from the root to a response: `m1 -> m3`, or `m1 + m2 -> m1` where several were shown at once."""
         layers: dict[int, list[str]] = {}

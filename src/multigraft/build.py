@@ -1,1 +1,0 @@
-"""From a run file to the objects of a run."""
