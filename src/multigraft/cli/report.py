@@ -66,7 +66,7 @@ def _shares(what: str, shares: Mapping[str, Share], summary: Summary) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(f"  {what}")
     priced = summary.spent.usd > 0
-    for name in ("calls", "share", "responses", "mean reward", "wins", "tokens", "FLOPs", *(["cost"] if priced else [])):
+    for name in ("calls", "share", "responses", "reward", "wins", "tokens", "FLOPs", *(["cost"] if priced else [])):
         table.add_column(name, justify="right")
     total = sum(share.calls for share in shares.values()) or 1
     for name, share in shares.items():

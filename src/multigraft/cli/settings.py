@@ -6,7 +6,7 @@ from typing import cast
 
 from multigraft import __version__
 from multigraft.budget.parse import parse_limits
-from multigraft.build.rewards import parts_of
+from multigraft.build.rewards import JUDGES, parts_of
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.models.local.catalogue import CATALOGUE
@@ -46,6 +46,7 @@ def settings_of(
         settings["models"] = _models(models, settings)
     if reward is not None:
         settings["reward"] = {"parts": list(parts_of(reward))}
+    settings["models"] = _with_judges(settings)
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
         settings["budget"] = _table(settings, "budget") | limits
@@ -95,10 +96,29 @@ def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]
     if not chosen:
         message = "names no model"
         raise InputError(message, field="--models")
-    reward = _table(settings, "reward").get("parts", [])
-    judges = {part.get("model") for part in reward if isinstance(part, dict)} if isinstance(reward, list) else set()
+    judges = {part.get("model") for part in _parts(settings)}
     names = {table["name"] for table in chosen}
     return chosen + [table for name, table in known.items() if name in judges and name not in names]
+
+
+def _with_judges(settings: Mapping[str, object]) -> list[object]:
+    """Add the models that judge and are not listed, so that `--reward judge:MODEL` takes whatever `--models` takes."""
+    tables = settings.get("models", [])
+    models = list(tables) if isinstance(tables, list | tuple) else []
+    known = {str(table.get("name")): table for table in models if isinstance(table, dict)}
+    for part in _parts(settings):
+        named = part.get("model") if part.get("kind") in JUDGES else None
+        if isinstance(named, str) and named not in known:
+            added = _model(named, known)
+            part["model"] = added["name"]
+            known[str(added["name"])] = added
+            models.append(added)
+    return models
+
+
+def _parts(settings: Mapping[str, object]) -> list[dict[str, object]]:
+    parts = _table(settings, "reward").get("parts", [])
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def _model(word: str, known: Mapping[str, dict[str, object]]) -> dict[str, object]:

@@ -58,7 +58,7 @@ def prompt_json(record: PromptRecord) -> dict[str, Json]:
 
 
 def _label(call: CallRecord, *, won: bool, best: bool, width: int) -> Text:
-    label = Text(f"{call.call.call_id} {shown(call.call.model)} ", style="green" if won else "")
+    label = Text(f"{call.call.call_id} {shown(call.call.model)} ", style="green" if won else "", no_wrap=True, overflow="ellipsis")
     if isinstance(call.sample, Completion):
         label.append(_number(call.reward) if call.reward is not None else f"no reward: {call.reason or 'not scored yet'}", style="bold")
         label.append("  best" if best else "", style="bold green")
