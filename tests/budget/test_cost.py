@@ -133,12 +133,12 @@ COSTS: Mapping[str, ModelCost] = {
 
 
 def test_a_dollar_limit_needs_every_price() -> None:
-    with pytest.raises(BudgetError, match=r"price of 'sized' is not known: add usd_per_million_prompt"):
+    with pytest.raises(BudgetError, match=r"price of 'sized' is not known: add price = \{ prompt"):
         check_limits(Limits(usd=1.0), COSTS)
 
 
 def test_a_flop_limit_needs_every_size() -> None:
-    with pytest.raises(BudgetError, match=r"size of 'free' is not known: add parameters, layers and width"):
+    with pytest.raises(BudgetError, match=r"size of 'free' is not known: add shape = \{ parameters"):
         check_limits(Limits(flops=1e12), COSTS)
 
 

@@ -173,10 +173,8 @@ def check_limits(limits: Limits, costs: Mapping[str, ModelCost]) -> None:
         raise BudgetError("; ".join(problems))
 
 
-_PRICE_REMEDY = (
-    "add usd_per_million_prompt and usd_per_million_completion to the model's table in the run file (0 for a model that costs nothing), or drop the limit"
-)
-_SHAPE_REMEDY = "add parameters, layers and width to the model's table in the run file, or drop the limit"
+_PRICE_REMEDY = "add price = { prompt = ..., completion = ... } (dollars a million tokens; 0 for a model that costs nothing) to its table in the run file, or drop the limit"
+_SHAPE_REMEDY = "add shape = { parameters = ..., layers = ..., width = ... }, or the name of a known model, to its table in the run file, or drop the limit"
 
 
 def _quoted(names: Sequence[str]) -> str:
