@@ -1,6 +1,7 @@
 """A whole run: many prompts side by side, one budget, one record, one stop."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,11 @@ from multigraft.budget.ledger import Ledger
 from multigraft.engine.halt import Halt
 from multigraft.engine.replay import Restored, Resumption
 from multigraft.engine.run import PromptRun
-from multigraft.engine.step import Stepped, Workshop
+from multigraft.engine.step import Entry, Stepped, Workshop
 from multigraft.errors import MultigraftError, RecordError
+from multigraft.knowledge import REWARD
 from multigraft.records.reader import CallRecord, PromptRecord
-from multigraft.records.rows import OutcomeRow, PromptRow, SessionRow
+from multigraft.records.rows import OutcomeRow, SessionRow
 from multigraft.strategies.base import Strategy
 from multigraft.types import Completion, Prompt, Score
 
@@ -72,6 +74,10 @@ class Campaign:
     drain_s: float = 8.0
     tally: Tally = field(default_factory=Tally)
     began_s: float = field(default_factory=time.monotonic)
+    _numbers: Iterator[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count(self.resumption.num_prompts)
 
     @property
     def ledger(self) -> Ledger:
@@ -131,7 +137,9 @@ class Campaign:
         for waiting in queue:
             if self.halt.stopped:
                 return
-            reason = await self._prompt_run(waiting).finish()
+            run = self._prompt_run(waiting)
+            reason = await run.finish()
+            self.workshop.purchases.close(run.entry.prompt.prompt_id)
             if reason is not None:
                 self.tally.prompts_ended += 1
                 self.tally.ends[reason] = self.tally.ends.get(reason, 0) + 1
@@ -140,17 +148,14 @@ class Campaign:
         self.tally.prompts_started += 1
         recorded: dict[int, CallRecord] = {}
         if isinstance(waiting, Restored):
-            number, prompt, state, recorded = waiting.number, waiting.record.prompt, waiting.state, waiting.record.calls
+            entry, state, recorded = Entry(waiting.record.prompt, self._numbers, waiting.number), waiting.state, waiting.record.calls
             ledger = Ledger(self.prompt_limits, self.ledger, waiting.record.spent(), scope="prompt")
         else:
-            number, prompt, state = self.resumption.num_prompts, waiting, self.strategy.init(waiting.prompt_id, self.models, self.seed)
-            self.resumption.num_prompts += 1
+            entry, state = Entry(waiting, self._numbers), self.strategy.init(waiting.prompt_id, self.models, self.seed)
             ledger = Ledger(self.prompt_limits, self.ledger, scope="prompt")
-            self.workshop.log.append(PromptRow(number, prompt))
-        self.workshop.purchases.open(prompt.prompt_id, ledger)
+        self.workshop.purchases.open(entry.prompt.prompt_id, ledger)
         return PromptRun(
-            number=number,
-            prompt=prompt,
+            entry=entry,
             strategy=self.strategy,
             state=state,
             workshop=self.workshop,
@@ -165,15 +170,22 @@ class Campaign:
         """Score what lacks a reward for a passing reason; such rewards count in the data, but no strategy is told them."""
         for prompt_id, record in records.items():
             self.workshop.purchases.open(prompt_id, Ledger(self.prompt_limits, self.ledger, record.spent(), scope="prompt"))
+            entry = Entry(record.prompt, self._numbers, record.number)
             for call in record.calls.values():
                 known = {name: found.score for name, found in call.scores.items()}
                 if self.halt.stopped or call.text is None or not any(score.retryable for score in known.values()):
                     continue
-                step = await self.workshop.score(record.number, record.prompt, Stepped(call.call, call.sample, call.spent), known)
-                score = self.workshop.combination.value(step.scores, call.call.model, self.resumption.knowledge)
-                if score.value is not None:
-                    self.workshop.log.append(OutcomeRow(record.number, call.call.call_id, score.value, None, None))
+                step = await self.workshop.score(entry, Stepped(call.call, call.sample, call.spent), known)
+                self._reward_later(record.number, step)
             self.workshop.purchases.close(prompt_id)
+
+    def _reward_later(self, number: int, step: Stepped) -> None:
+        model, knowledge = step.call.model, self.resumption.knowledge
+        self.workshop.combination.learn(step.scores, model, knowledge)
+        score = self.workshop.combination.value(step.scores, model, knowledge)
+        if score.value is not None:
+            knowledge.add(REWARD, score.value)
+        self.workshop.log.append(OutcomeRow(number, step.call.call_id, score.value, score.reason, None))
 
     async def _clock(self) -> None:
         """Record the seconds worked, and stop the run when they are spent."""

@@ -8,12 +8,12 @@ from typing import Any
 from multigraft.budget.shortage import Shortage
 from multigraft.engine.halt import Halt
 from multigraft.engine.replay import outcome_of
-from multigraft.engine.step import Stepped, Workshop, groups_of
+from multigraft.engine.step import Entry, Stepped, Workshop, groups_of
 from multigraft.knowledge import REWARD, Knowledge
 from multigraft.records.reader import CallRecord
 from multigraft.records.rows import EndRow, OutcomeRow
 from multigraft.strategies.base import State, Strategy
-from multigraft.types import Call, Completion, FailureKind, Prompt, Score
+from multigraft.types import Call, Completion, FailureKind, Score
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,8 +21,7 @@ class PromptRun:
     """A prompt under way.
 
     Args:
-        number: of the prompt.
-        prompt: the prompt.
+        entry: the prompt, and its place in the record.
         strategy: decides what is called.
         state: fresh, or restored from the record.
         workshop: carries calls out.
@@ -33,8 +32,7 @@ class PromptRun:
         noticed: called with every step told, for whoever counts.
     """
 
-    number: int
-    prompt: Prompt
+    entry: Entry
     strategy: Strategy[Any]
     state: State
     workshop: Workshop
@@ -87,12 +85,12 @@ class PromptRun:
         return len(groups) + len(old)
 
     async def _make(self, calls: Sequence[Call]) -> None:
-        self._steps.put_nowait(await self.workshop.make(self.number, self.prompt, calls, self.texts))
+        self._steps.put_nowait(await self.workshop.make(self.entry, calls, self.texts))
 
     async def _score(self, recorded: CallRecord) -> None:
         step = Stepped(recorded.call, recorded.sample, recorded.spent)
         known = {name: found.score for name, found in recorded.scores.items()}
-        self._steps.put_nowait([await self.workshop.score(self.number, self.prompt, step, known)])
+        self._steps.put_nowait([await self.workshop.score(self.entry, step, known)])
 
     async def _next_steps(self) -> list[list[Stepped]]:
         told = [await self._steps.get()]
@@ -118,7 +116,7 @@ class PromptRun:
         reason: FailureKind | None = sample.kind if not isinstance(sample, Completion) else score.reason if score else None
         if reward is not None:
             self.knowledge.add(REWARD, reward)
-        self.workshop.log.append(OutcomeRow(self.number, call.call_id, reward, reason, len(self.state.calls)))
+        self.workshop.log.append(OutcomeRow(self.entry.enter(self.workshop.log), call.call_id, reward, reason, len(self.state.calls)))
         self.strategy.tell(self.state, call.call_id, outcome_of(sample, reward, step.spent, self.cost_unit), self.knowledge)
         self.noticed(step, score)
 
@@ -131,5 +129,6 @@ class PromptRun:
             return None
         else:
             reason = "done" if self.state.rewards else "failed"
-        self.workshop.log.append(EndRow(self.number, reason))
+        if self.entry.number is not None:
+            self.workshop.log.append(EndRow(self.entry.number, reason))
         return reason

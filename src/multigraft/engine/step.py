@@ -1,7 +1,7 @@
 """One step of a prompt: render the calls, buy the responses, record them, score them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import groupby
@@ -15,7 +15,7 @@ from multigraft.engine.purchases import Purchases
 from multigraft.engine.scoring import Scoring
 from multigraft.prompting.render import Templates, render
 from multigraft.records.log import RunLog
-from multigraft.records.rows import ResponseRow, ScoreRow, SentRow
+from multigraft.records.rows import PromptRow, ResponseRow, ScoreRow, SentRow
 from multigraft.rewards.combine import Combination
 from multigraft.types import Call, Candidate, Completion, Prompt, Request, Sample, Sampling, Score
 
@@ -29,6 +29,24 @@ class Contestant:
     """System text of its own."""
     together: bool = False
     """Several samples of the same messages may be asked in one request."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A prompt's place in the record. A prompt is entered when its first call is about to be sent, so one that no budget is left for leaves no trace."""
+
+    prompt: Prompt
+    numbers: Iterator[int]
+    """Where the next number comes from."""
+    number: int | None = None
+    """None while it is not entered."""
+
+    def enter(self, log: RunLog) -> int:
+        """Enter the prompt, the first time; return its number."""
+        if self.number is None:
+            self.number = next(self.numbers)
+            log.append(PromptRow(self.number, self.prompt))
+        return self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +73,11 @@ class Workshop:
     templates: Templates
     log: RunLog
 
-    async def make(self, number: int, prompt: Prompt, calls: Sequence[Call], texts: Mapping[int, str]) -> list[Stepped]:
+    async def make(self, entry: Entry, calls: Sequence[Call], texts: Mapping[int, str]) -> list[Stepped]:
         """Carry out calls that ask the same of the same model.
 
         Args:
-            number: of the prompt.
-            prompt: what they belong to.
+            entry: what they belong to.
             calls: equal but for id and seed.
             texts: responses of the prompt so far, by call id.
 
@@ -68,17 +85,19 @@ class Workshop:
             One result for each call, in order; its sample is safe in the record, its scores on their way there.
         """
         first, contestant = calls[0], self.contestants[calls[0].model]
+        prompt = entry.prompt
         messages = render(prompt, first, texts, self.templates, contestant.system)
         request = Request(messages, contestant.sampling, tuple(call.seed for call in calls))
 
         def sending(bound: Amount) -> None:
+            number = entry.enter(self.log)
             for call in calls:
                 self.log.append(SentRow(number, call, bound if call is first else NOTHING))
 
         bought = await self.purchases.buy(prompt.prompt_id, first.model, request, sending)
         if isinstance(bought, Shortage):
             return [Stepped(call, bought) for call in calls]
-        digest = digest_of(request)
+        digest, number = digest_of(request), entry.enter(self.log)
         made = []
         for call, sample, spent in zip(calls, bought.samples, bought.spent, strict=True):
             row = ResponseRow(number, call, digest, sample, spent, bought.attempts if call is first else ())
@@ -88,20 +107,20 @@ class Workshop:
             made.append(Stepped(call, sample, spent, unrecorded=unrecorded))
         await self.log.durable()
         if len(made) == 1:  # spares a task, which costs as much as half a request
-            return [await self.score(number, prompt, made[0], {})]
-        return list(await asyncio.gather(*[self.score(number, prompt, step, {}) for step in made]))
+            return [await self.score(entry, made[0], {})]
+        return list(await asyncio.gather(*[self.score(entry, step, {}) for step in made]))
 
-    async def score(self, number: int, prompt: Prompt, step: Stepped, known: Mapping[str, Score]) -> Stepped:
+    async def score(self, entry: Entry, step: Stepped, known: Mapping[str, Score]) -> Stepped:
         """Score a step's response by every scorer that has not spoken yet.
 
         Args:
-            number: of the prompt.
-            prompt: what the response belongs to.
+            entry: what the response belongs to.
             step: a call with its recorded sample.
             known: scores recorded before, by scorer; one that failed for a passing reason is asked for again.
         """
         if not isinstance(step.sample, Completion):
             return step
+        prompt, number = entry.prompt, entry.enter(self.log)
         candidate = Candidate(prompt, step.call, step.sample)
         scores = {name: score for name, score in known.items() if not score.retryable}
         missing = [scoring for scoring in self.scorings if scoring.reward.name not in scores]
