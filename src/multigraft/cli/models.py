@@ -94,7 +94,7 @@ def check(
     from multigraft.cli.checking import check_all, print_report
     from multigraft.cli.settings import models_of
 
-    reports = asyncio.run(check_all(models_of(",".join(names) if names else None, run_file)))
+    reports = asyncio.run(check_all(models_of(",".join(names) if names else None, run_file), Console(stderr=True, highlight=False)))
     if as_json:
         typer.echo(json.dumps({name: report.as_json() for name, report in reports.items()}))
     else:
