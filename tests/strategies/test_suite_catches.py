@@ -10,7 +10,8 @@ from multigraft.strategies.base import Plan, PlannedStrategy, State
 from multigraft.strategies.parallel import Parallel
 from multigraft.strategies.random_sampling import RandomSampling
 from multigraft.strategies.staged import StagedState
-from multigraft.testing.strategy_suite import FAIR, WEATHERS, StrategySuite
+from multigraft.testing.strategy_driver import FAIR
+from multigraft.testing.strategy_suite import WEATHERS, StrategySuite
 
 
 @dataclass(frozen=True, kw_only=True)
