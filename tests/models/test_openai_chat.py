@@ -95,7 +95,7 @@ async def test_thinking_in_tags_is_apart_and_not_in_the_mean(server: Running, en
         ("truncated", K.MALFORMED, True),
     ],
 )
-async def test_what_only_looks_like_an_answer(server: Running, endpoints: Endpoints, fault: str, kind: FailureKind, retryable: bool) -> None:  # noqa: FBT001 - a column of the table
+async def test_what_only_looks_like_an_answer(server: Running, endpoints: Endpoints, fault: str, kind: FailureKind, retryable: bool) -> None:
     server.control(faults=[{"kind": fault}])
     sample = await _one(_chat(endpoints))
     assert isinstance(sample, Failure), sample

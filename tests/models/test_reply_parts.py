@@ -40,7 +40,7 @@ TAGS = ThinkingTags()
         ("<scratchpad>x</scratchpad>", None, "<scratchpad>x</scratchpad>", None, True),
     ],
 )
-def test_thinking_is_split_off(text: str, field: str | None, answer: str, reasoning: str | None, finished: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_thinking_is_split_off(text: str, field: str | None, answer: str, reasoning: str | None, finished: bool) -> None:
     assert part(text, TAGS, field) == (answer, reasoning, finished)
 
 

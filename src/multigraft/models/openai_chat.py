@@ -86,6 +86,24 @@ class OpenAIChat:
         """Close all connections."""
         await self._manner.endpoints.close()
 
+    def at_each(self) -> list["OpenAIChat"]:
+        """Make one model for each endpoint, which knows nothing yet, gives up soon, and is to be closed by itself."""
+        return [self._at(endpoints) for endpoints in self._manner.endpoints.apart()]
+
+    def _at(self, endpoints: Endpoints) -> "OpenAIChat":
+        dialect = self._manner.dialect
+        return OpenAIChat(
+            name=self._name,
+            model=dialect.model,
+            endpoints=endpoints,
+            api=dialect.api,
+            extra_body=dialect.extra_body,
+            few_shot=dialect.few_shot,
+            use_n=True,
+            thinking=self._manner.reading.thinking,
+            max_prompt_bytes_per_token=self._manner.max_prompt_bytes_per_token,
+        )
+
     async def generate(self, request: Request) -> Sequence[Sample]:
         """Sample once for each seed, in order; one attempt each.
 

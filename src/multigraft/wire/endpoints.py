@@ -81,6 +81,16 @@ class Endpoints:
         """The state of each endpoint, to look at."""
         return self._lanes
 
+    def apart(self, *, attempt_timeout_s: float = 60.0, give_up_s: float = 5.0) -> "list[Endpoints]":
+        """Make one for each endpoint, to see what each does by itself.
+
+        Args:
+            attempt_timeout_s: limit of one POST, unless this one's own is shorter.
+            give_up_s: how long a call waits while the endpoint does not work.
+        """
+        timeout_s = min(attempt_timeout_s, self._attempt_timeout_s)
+        return [Endpoints([lane.endpoint], name=self.name, attempt_timeout_s=timeout_s, give_up_s=give_up_s) for lane in self._lanes]
+
     async def post(self, path: str, body: Body) -> Reply | Failure:
         """POST once, to the least loaded endpoint that takes calls. Cancelling closes the connection.
 
