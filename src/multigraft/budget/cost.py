@@ -177,12 +177,6 @@ _PRICE_REMEDY = (
     "add price = { prompt = ..., completion = ... } to its table in the run file (dollars a million tokens; 0 for a model that costs nothing), "
     "or drop the limit"
 )
-_SHAPE_REMEDY}")
-    if problems:
-        raise BudgetError("; ".join(problems))
-
-
-_PRICE_REMEDY = "add price = { prompt = ..., completion = ... } (dollars a million tokens; 0 for a model that costs nothing) to its table in the run file, or drop the limit"
 _SHAPE_REMEDY = "add shape = { parameters = ..., layers = ..., width = ... }, or the name of a known model, to its table in the run file, or drop the limit"
 
 
