@@ -151,16 +151,17 @@ class Tree:
     name: str
     settings: str
     prompts_in_flight: int
+    models: tuple[str, ...] = ("m0", "m1")
     same: bool = True
     """Whether a run without kills makes the same tree."""
 
 
-MODELS = ("m0", "m1")
 TREES = (
-    Tree("moa", strategy("moa", 12, num_layers=2, max_parallel=8), 4),
+    Tree("moa, one block", strategy("moa", 8, num_layers=2, max_parallel=8), 4, ("m0", "m1", "m2", "m3")),
+    Tree("moa, three blocks", strategy("moa", 12, num_layers=2, max_parallel=1), 4),
     Tree("toa", strategy("toa", 16, tau=0.3, max_parallel=1), 4),
-    Tree("toa tau=auto", strategy("toa", 16, max_parallel=1), 1),
-    Tree("toa 8 at once", strategy("toa", 16, max_parallel=8), 4, same=False),
+    Tree("toa, tau=auto", strategy("toa", 16, max_parallel=1), 1),
+    Tree("toa, 8 at once", strategy("toa", 16, max_parallel=8), 4, same=False),
 )
 
 
@@ -169,10 +170,10 @@ def row_tree(folder: Path, tree: Tree, *, kills: int, num_prompts: int) -> Row:
     random, checks = Random(3), Checks()
     concurrency = f"[concurrency]\nmax_in_flight = {CONNECTIONS}\nprompts_in_flight = {tree.prompts_in_flight}\n"
     with counting_server(latency_s=0.005, spread_s=0.02) as server:
-        whole = job_at(folder / "whole", server, num_prompts=num_prompts, settings=tree.settings + concurrency, models=MODELS)
+        whole = job_at(folder / "whole", server, num_prompts=num_prompts, settings=tree.settings + concurrency, models=tree.models)
         checks.hold("uninterrupted run", whole.finish().code == 0)
         server.forget()
-        job = job_at(folder / "killed", server, num_prompts=num_prompts, settings=tree.settings + concurrency, models=MODELS)
+        job = job_at(folder / "killed", server, num_prompts=num_prompts, settings=tree.settings + concurrency, models=tree.models)
         killing = Kills(server, job, checks)
         repeated: Counter[str] = Counter()
         size = len(recorded_calls(whole.run))

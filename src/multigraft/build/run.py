@@ -25,7 +25,6 @@ from multigraft.errors import InputError
 from multigraft.models.local.progress import Progress
 from multigraft.prompting.library import load_templates
 from multigraft.prompting.render import Templates
-from multigraft.records.folder import LOG_NAME
 from multigraft.records.log import RunLog
 from multigraft.records.reader import PromptRecord, RunRecord
 from multigraft.records.rows import SessionRow
@@ -92,7 +91,13 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     concurrency, own = run_file.concurrency, run_file.templates
     retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
     purchases = Purchases(
-        models={name: built.model for name, built in models.items()}, costs=costs, ledger=Ledger(limits), retry=retry, max_in_flight=concurrency.max_in_flight
+        models={name: built.model for name, built in models.items()},
+        costs=costs,
+        ledger=Ledger(limits),
+        retry=retry,
+        halt=Halt(names),
+        places={name: built.max_in_flight for name, built in models.items()},
+        max_in_flight=concurrency.max_in_flight,
     )
     identities = {name: built.identity for name, built in models.items()}
     rewards = build_rewards(run_file.reward, Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency))
@@ -115,10 +120,10 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
     async with AsyncExitStack() as stack:
         for closing in (*rewards.endpoints, *(built.closing for built in plan.models.values() if built.closing)):
             stack.push_async_callback(closing.close)
+        log = RunLog(folder)  # first, as it completes a record whose making was cut off
+        stack.callback(log.close)
         resumption, unscored = _resumption(plan, folder, rewards.combination)
         purchases.ledger = Ledger(purchases.ledger.limits, spent=resumption.spent)
-        log = RunLog(folder)
-        stack.callback(log.close)
         log.append(SessionRow(resumption.session, 0.0, {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}))
         for built in plan.models.values():
             if built.starting is not None:
@@ -126,7 +131,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},
             purchases=purchases,
-            scorings=tuple(Scoring(reward, plan.retry) for reward in rewards.rewards),
+            scorings=tuple(Scoring(reward, plan.retry, purchases.halt) for reward in rewards.rewards),
             combination=rewards.combination,
             templates=plan.templates,
             log=log,
@@ -137,7 +142,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
             seed=run_file.seed,
             workshop=workshop,
             resumption=resumption,
-            halt=Halt(plan.names),
+            halt=purchases.halt,
             prompts_in_flight=run_file.concurrency.prompts_in_flight or _prompts_in_flight(plan),
             prompt_limits=plan.prompt_limits,
             cost_unit=_cost_unit(plan),
@@ -147,8 +152,6 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
 
 
 def _resumption(plan: Plan, folder: Path, combination: Combination) -> tuple[Resumption, dict[str, PromptRecord]]:
-    if not (folder / LOG_NAME).is_file():
-        return Resumption(), {}
     with RunRecord(folder) as record:
         found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
         numbers = record.unscored()

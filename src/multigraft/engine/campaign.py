@@ -99,11 +99,10 @@ class Campaign:
         Raises:
             RecordError: the record cannot be written; what it holds is safe.
         """
-        queue = self._order(prompts)
+        queue = self._order(prompts, rescored or {})
         workers = [asyncio.create_task(self._work(queue), name=f"prompts {index}") for index in range(self.prompts_in_flight)]
         clock = asyncio.create_task(self._clock(), name="clock")
         try:
-            await self._rescore(rescored or {})
             await self._finish(workers)
         finally:
             clock.cancel()
@@ -121,24 +120,32 @@ class Campaign:
             done, pending = await asyncio.wait(pending, timeout=0.2, return_when=asyncio.FIRST_EXCEPTION)
             for worker in done:
                 _raise_first(worker)
-            if self.halt.stopped:
+            if self.halt.stopped and not self.halt.patient:
                 stopped_s = time.monotonic() if stopped_s is None else stopped_s
-                if time.monotonic() - stopped_s > self.drain_s and not self.halt.out_of_time:
+                if time.monotonic() - stopped_s > self.drain_s:
                     return
 
-    def _order(self, prompts: Iterable[Prompt]) -> Iterator[Restored | Prompt]:
+    def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt]:
+        yield from rescored.values()
         unfinished = dict(self.resumption.unfinished)
         yield from unfinished.values()
         for prompt in prompts:
             if prompt.prompt_id not in unfinished and prompt.prompt_id not in self.resumption.finished:
                 yield prompt
 
-    async def _work(self, queue: Iterator[Restored | Prompt]) -> None:
+    async def _work(self, queue: Iterator[PromptRecord | Restored | Prompt]) -> None:
         for waiting in queue:
             if self.halt.stopped:
                 return
+            if isinstance(waiting, PromptRecord):
+                self.workshop.purchases.open(waiting.prompt.prompt_id, Ledger(self.prompt_limits, self.ledger, waiting.spent(), scope="prompt"))
+                await self._rescore(waiting)
+                self.workshop.purchases.close(waiting.prompt.prompt_id)
+                continue
             run = self._prompt_run(waiting)
             reason = await run.finish()
+            if isinstance(waiting, Restored):
+                await self._rescore(waiting.record)
             self.workshop.purchases.close(run.entry.prompt.prompt_id)
             if reason is not None:
                 self.tally.prompts_ended += 1
@@ -166,22 +173,20 @@ class Campaign:
             noticed=self.tally.notice,
         )
 
-    async def _rescore(self, records: Mapping[str, PromptRecord]) -> None:
-        """Score what lacks a reward for a passing reason; such rewards count in the data, but no strategy is told them."""
-        for prompt_id, record in records.items():
-            self.workshop.purchases.open(prompt_id, Ledger(self.prompt_limits, self.ledger, record.spent(), scope="prompt"))
-            entry = Entry(record.prompt, self._numbers, record.number)
-            for call in record.calls.values():
-                known = {name: found.score for name, found in call.scores.items()}
-                if self.halt.stopped or call.text is None or not any(score.retryable for score in known.values()):
-                    continue
-                step = await self.workshop.score(entry, Stepped(call.call, call.sample, call.spent), known)
-                self._reward_later(record.number, step)
-            self.workshop.purchases.close(prompt_id)
+    async def _rescore(self, record: PromptRecord) -> None:
+        """Score what was told without a reward for a passing reason; such rewards count in the data, but no strategy is told them."""
+        entry = Entry(record.prompt, self._numbers, record.number)
+        for call in record.calls.values():
+            known = {name: found.score for name, found in call.scores.items()}
+            if self.halt.stopped or call.told_sequence is None or not any(score.retryable for score in known.values()):
+                continue
+            step = await self.workshop.score(entry, Stepped(call.call, call.sample, call.spent), known)
+            found = {name: score for name, score in step.scores.items() if name not in known or known[name].retryable}
+            self._reward_later(record.number, step, found)
 
-    def _reward_later(self, number: int, step: Stepped) -> None:
+    def _reward_later(self, number: int, step: Stepped, found: Mapping[str, Score]) -> None:
         model, knowledge = step.call.model, self.resumption.knowledge
-        self.workshop.combination.learn(step.scores, model, knowledge)
+        self.workshop.combination.learn(found, model, knowledge)
         score = self.workshop.combination.value(step.scores, model, knowledge)
         if score.value is not None:
             knowledge.add(REWARD, score.value)

@@ -1,9 +1,13 @@
 """Why and how a run stops before its prompts are finished."""
 
+import asyncio
 from collections.abc import Collection
+from typing import Final
 
 from multigraft.types import Failure, FailureKind, Sample
 
+UNSENT: Final = Failure(FailureKind.ABORTED, "the run stopped before it was sent", retryable=True)
+"""What comes of a call that a stop kept from being sent, or from being tried again: it stays untold, and a resumed run sends it."""
 _DOWN = frozenset({FailureKind.AUTH, FailureKind.QUOTA, FailureKind.NOT_FOUND, FailureKind.UNAVAILABLE})
 
 
@@ -21,7 +25,10 @@ class Halt:
         self.reason: str | None = None
         """For people; None while the run goes on."""
         self.out_of_time = False
+        self.patient = False
+        """Whether calls in flight are waited for however long they take."""
         self._up = set(models)
+        self._stopping = asyncio.Event()
 
     @property
     def stopped(self) -> bool:
@@ -31,11 +38,21 @@ class Halt:
     def stop(self, reason: str) -> None:
         """Stop the run; the first reason stays."""
         self.reason = self.reason or reason
+        self.patient = False
+        self._stopping.set()
 
     def time_is_up(self) -> None:
         """Stop the run because its seconds are spent."""
         self.stop("the time budget is spent")
-        self.out_of_time = True
+        self.out_of_time = self.patient = True
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep, but no longer than until the run stops."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
 
     def untold(self, model: str, sample: Sample) -> bool:
         """Say whether a call's end must stay untold; stops the run when the last model is down.
@@ -44,6 +61,8 @@ class Halt:
             model: that was called.
             sample: what came of it.
         """
+        if sample is UNSENT:
+            return True
         if not isinstance(sample, Failure) or not is_down(sample):
             self._up.add(model)
             return False

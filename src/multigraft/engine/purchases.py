@@ -7,15 +7,22 @@ import asyncio
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.cost import ModelCost, prompt_tokens_bound
 from multigraft.budget.ledger import Ledger, Reservation
 from multigraft.budget.shortage import Shortage
+from multigraft.engine.halt import UNSENT, Halt
 from multigraft.types import Ask, Completion, Failure, FailureKind, Model, Request, Sample, Usage
 from multigraft.wire.retry import RetryPolicy, delay_s
+
+Sending: TypeAlias = Callable[[Amount], Awaitable[None]]
+"""Called with what is reserved, just before the first attempt is sent."""
+_EVERYWHERE: AbstractAsyncContextManager[None] = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +45,30 @@ class Purchases:
         costs: what each model costs, by name.
         ledger: the run's.
         retry: when a failed attempt is repeated.
-        max_in_flight: requests of the run under way at once at most; None: no limit but the endpoints' own.
+        halt: the run's stop; after it nothing is sent.
+        places: requests each model works on at once, by name. More wait here, where they cost nothing yet and a stop still finds them.
+        max_in_flight: requests of the run under way at once at most; None: no limit but the models' own.
     """
 
     def __init__(
-        self, *, models: Mapping[str, Model], costs: Mapping[str, ModelCost], ledger: Ledger, retry: RetryPolicy, max_in_flight: int | None = None
+        self,
+        *,
+        models: Mapping[str, Model],
+        costs: Mapping[str, ModelCost],
+        ledger: Ledger,
+        retry: RetryPolicy,
+        halt: Halt,
+        places: Mapping[str, int],
+        max_in_flight: int | None = None,
     ) -> None:
         self.ledger = ledger
-        self.in_flight = 0
+        self.halt = halt
         self._models, self._costs, self._retry = models, costs, retry
         self._prompts: dict[str, Ledger] = {}
         self._judged: defaultdict[str, Amount] = defaultdict(lambda: NOTHING)
         self._room = asyncio.Event()
-        self._places = asyncio.Semaphore(max_in_flight) if max_in_flight else None
+        self._places = {name: asyncio.Semaphore(count) for name, count in places.items()}
+        self._everywhere: AbstractAsyncContextManager[None] = asyncio.Semaphore(max_in_flight) if max_in_flight else _EVERYWHERE
 
     def open(self, prompt_id: str, ledger: Ledger) -> None:
         """Begin to charge a prompt's calls to its own ledger, a child of the run's."""
@@ -65,17 +83,18 @@ class Purchases:
         """Return the most that one attempt of the request can cost."""
         return self._costs[model].bound_of(request, requests=len(request.seeds))
 
-    async def buy(self, prompt_id: str, model: str, request: Request, sending: Callable[[Amount], None] = lambda _bound: None) -> Bought | Shortage:
+    async def buy(self, prompt_id: str, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
         """Sample from a model, with retries.
 
         Args:
             prompt_id: an opened prompt, or any other text to charge the run alone.
             model: name of a model.
             request: what to ask.
-            sending: called with what is reserved, just before the first attempt is sent.
+            sending: called just before the first attempt is sent.
 
         Returns:
-            What came of it; or, when the budget has no room for the first attempt and never will have, why.
+            What came of it, `UNSENT` where the run stopped before a sample was asked for or asked for again; or, when the budget has no room for the first
+            attempt and never will have, why.
         """
         samples: list[Sample | None] = [None] * len(request.seeds)
         spent = [NOTHING] * len(samples)
@@ -97,15 +116,20 @@ class Purchases:
                 break
             missing = [index for index, _ in repeated]
             attempts.extend(failure.kind for _, failure in repeated)
-            await asyncio.sleep(wait_s)
+            await self.halt.pause(wait_s)
+            if self.halt.stopped:
+                for index in missing:
+                    samples[index] = UNSENT
+                break
         return Bought(tuple(sample for sample in samples if sample is not None), tuple(spent), tuple(attempts))
 
     def _again(self, attempt: int, elapsed_s: float, samples: Sequence[tuple[int, Sample | None, int]]) -> tuple[float | None, list[tuple[int, Failure]]]:
-        waits = [
-            (wait_s, index, sample)
-            for index, sample, seed in samples
-            if isinstance(sample, Failure) and (wait_s := delay_s(self._retry, attempt, sample, elapsed_s=elapsed_s, key=(seed,))) is not None
-        ]
+        waits = []
+        for index, sample, seed in samples:
+            if isinstance(sample, Failure) and sample is not UNSENT:
+                wait_s = delay_s(self._retry, attempt, sample, elapsed_s=elapsed_s, key=(seed,))
+                if wait_s is not None:
+                    waits.append((wait_s, index, sample))
         if not waits:
             return None, []
         return max(wait_s for wait_s, _, _ in waits), [(index, failure) for _, index, failure in waits]
@@ -126,32 +150,27 @@ class Purchases:
         """Take what judges have cost this prompt since it was last asked."""
         return self._judged.pop(prompt_id, NOTHING)
 
-    async def _attempt(
-        self, prompt_id: str, model: str, request: Request, sending: Callable[[Amount], None] | None
-    ) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
-        bound = self.bound(model, request)
-        reservation = await self._reserve(self._prompts.get(prompt_id, self.ledger), bound)
-        if isinstance(reservation, Shortage):
-            return reservation
-        if sending:
-            sending(bound)
-        charged = bound  # what is charged when the task is cancelled in mid-air: the fate of the call is unknown
-        self.in_flight += 1
-        try:
-            if self._places is None:
-                samples = await self._models[model].generate(request)
-            else:
-                async with self._places:
-                    samples = await self._models[model].generate(request)
-            costs = self._settled(model, request, samples)
+    async def _attempt(self, prompt_id: str, model: str, request: Request, sending: Sending | None) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
+        async with self._places.get(model, _EVERYWHERE), self._everywhere:
+            reservation = await self._reserve(self._prompts.get(prompt_id, self.ledger), self.bound(model, request))
+            if isinstance(reservation, Shortage):
+                return reservation
             charged = NOTHING
-            for cost in costs:
-                charged = charged.plus(cost)
-        finally:
-            self.in_flight -= 1
-            reservation.settle(charged)
-            self._room.set()
-        return samples, costs
+            try:
+                if self.halt.stopped:
+                    return [UNSENT] * len(request.seeds), [NOTHING] * len(request.seeds)
+                if sending:
+                    await sending(reservation.amount)
+                charged = reservation.amount  # should the task be cancelled in mid-air: the fate of the call is unknown
+                samples = await self._models[model].generate(request)
+                costs = self._settled(model, request, samples)
+                charged = NOTHING
+                for cost in costs:
+                    charged = charged.plus(cost)
+            finally:
+                reservation.settle(charged)
+                self._room.set()
+            return samples, costs
 
     def _settled(self, model: str, request: Request, samples: Sequence[Sample]) -> Sequence[Amount]:
         cost = self._costs[model]

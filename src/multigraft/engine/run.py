@@ -103,7 +103,7 @@ class PromptRun:
         if isinstance(sample, Shortage):
             self._short = True
             return
-        if self.halt.untold(call.model, sample):
+        if self.halt.untold(call.model, sample) or (self.halt.stopped and any(score.retryable for score in step.scores.values())):
             return
         if step.unrecorded is not None:
             self.workshop.log.append(step.unrecorded)

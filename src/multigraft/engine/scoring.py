@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from multigraft.engine.halt import Halt
 from multigraft.types import Candidate, Failure, FailureKind, Reward, Score
 from multigraft.wire.retry import RetryPolicy, delay_s
 
@@ -15,10 +16,12 @@ class Scoring:
     Args:
         reward: the scorer.
         retry: when a failed scoring is repeated.
+        halt: the run's stop; after it nothing is repeated.
     """
 
-    def __init__(self, reward: Reward, retry: RetryPolicy) -> None:
+    def __init__(self, reward: Reward, retry: RetryPolicy, halt: Halt) -> None:
         self.reward = reward
+        self._halt = halt
         self._retry = retry
         self._waiting: list[tuple[Candidate, asyncio.Future[Score]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -34,10 +37,11 @@ class Scoring:
                 return score
             failure = Failure(score.reason or FailureKind.SERVER, score.message, retryable=True)
             wait_s = delay_s(self._retry, attempt, failure, elapsed_s=asyncio.get_running_loop().time() - started, key=key)
-            if wait_s is None:
+            if wait_s is not None:
+                await self._halt.pause(wait_s)
+            if wait_s is None or self._halt.stopped:
                 return score
             attempt += 1
-            await asyncio.sleep(wait_s)
 
     async def _join(self, candidate: Candidate) -> Score:
         if self.reward.max_batch == 1:

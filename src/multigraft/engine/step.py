@@ -10,7 +10,7 @@ import orjson
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.shortage import Shortage
-from multigraft.engine.halt import is_down
+from multigraft.engine.halt import UNSENT, is_down
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.scoring import Scoring
 from multigraft.prompting.render import Templates, render
@@ -82,25 +82,29 @@ class Workshop:
             texts: responses of the prompt so far, by call id.
 
         Returns:
-            One result for each call, in order; its sample is safe in the record, its scores on their way there.
+            One result for each call, in order; its sample is safe in the record, unless a stop kept it from being sent; its scores are on their way there.
         """
         first, contestant = calls[0], self.contestants[calls[0].model]
         prompt = entry.prompt
         messages = render(prompt, first, texts, self.templates, contestant.system)
         request = Request(messages, contestant.sampling, tuple(call.seed for call in calls))
 
-        def sending(bound: Amount) -> None:
+        async def sending(bound: Amount) -> None:
             number = entry.enter(self.log)
             for call in calls:
                 self.log.append(SentRow(number, call, bound if call is first else NOTHING))
+            await self.log.durable()  # whatever happens next, the record knows that this may have been paid
 
         bought = await self.purchases.buy(prompt.prompt_id, first.model, request, sending)
         if isinstance(bought, Shortage):
             return [Stepped(call, bought) for call in calls]
-        digest, number = digest_of(request), entry.enter(self.log)
+        digest = digest_of(request)
         made = []
         for call, sample, spent in zip(calls, bought.samples, bought.spent, strict=True):
-            row = ResponseRow(number, call, digest, sample, spent, bought.attempts if call is first else ())
+            if sample is UNSENT:
+                made.append(Stepped(call, sample))
+                continue
+            row = ResponseRow(entry.enter(self.log), call, digest, sample, spent, bought.attempts if call is first else ())
             unrecorded = row if is_down(sample) else None
             if unrecorded is None:
                 self.log.append(row)
