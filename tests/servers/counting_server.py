@@ -17,7 +17,24 @@ from typing import Any
 
 import orjson
 
-WORDS = ("amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "island", "juniper", "kelp", "lagoon", "meadow", "nectar", "orchard", "pebble")
+WORDS = (
+    "amber",
+    "basin",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "harbor",
+    "island",
+    "juniper",
+    "kelp",
+    "lagoon",
+    "meadow",
+    "nectar",
+    "orchard",
+    "pebble",
+)
 SCORE_FAULTS = ("nan", "inf", "null", "too_long", "timeout", "rate_limit", "count")
 PASSING = frozenset({"timeout", "rate_limit", "count"})
 """Faults another try may get past."""
