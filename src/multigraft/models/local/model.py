@@ -20,6 +20,9 @@ from multigraft.models.openai_chat import OpenAIChat
 from multigraft.types import Failure, FailureKind, Json, Request, Sample
 from multigraft.wire.endpoints import Endpoint, Endpoints
 
+GIVE_UP_S = 5.0
+"""A server on loopback that takes no calls does not come back by itself, so waiting for it long is of no use."""
+
 
 class LocalModel:
     """A model served by a child process of this machine; weights are fetched and the child is started at the first use.
@@ -100,7 +103,7 @@ class LocalModel:
             self._client = OpenAIChat(
                 name=self.name,
                 model=self.weights.name,
-                endpoints=Endpoints([endpoint], name=self.name),
+                endpoints=Endpoints([endpoint], name=self.name, give_up_s=GIVE_UP_S),
                 api="chat" if has_chat_template(metadata) else "completions",
                 few_shot=self._few_shot,
                 extra_body=self._extra_body,
@@ -142,8 +145,11 @@ class LocalModel:
         if client is None or server is None:
             message = f"{self.name} was closed before the call began"
             return [Failure(FailureKind.ABORTED, message)] * len(request.seeds)
+        death = server.death()
+        if death is not None:
+            return [Failure(FailureKind.UNAVAILABLE, death)] * len(request.seeds)
         samples = await client.generate(request)
-        death = server.death
+        death = server.death()
         return samples if death is None else [_after_death(sample, death) for sample in samples]
 
 

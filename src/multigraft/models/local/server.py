@@ -50,7 +50,6 @@ class LocalServer:
         """Process id of the child; None when there is none."""
         return None if self._process is None else self._process.pid
 
-    @property
     def death(self) -> str | None:
         """How the child ended that should still serve; None while it does."""
         process = self._process
