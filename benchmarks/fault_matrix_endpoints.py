@@ -24,7 +24,7 @@ from multigraft.wire.breaker import Condition
 from multigraft.wire.endpoints import Endpoint, Endpoints
 
 TWELVE_KINDS: list[dict[str, Any]] = [
-    {"kind": "status", "status": 429, "headers": {"retry-after": "1"}},
+    {"kind": "status", "status": 429, "headers": {"retry-after": "0.3"}},
     {"kind": "status", "status": 500},
     {"kind": "html", "status": 502},
     {"kind": "status", "status": 503},

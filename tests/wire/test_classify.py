@@ -47,7 +47,7 @@ def _error(message: str, code: str | int | None = None, kind: str | None = None)
         (500, {"error": {"message": "the request exceeds the available context size. try increasing the context size", "n_ctx": 512}}, K.CONTEXT, False),
     ],
 )
-def test_kinds(status: int, body: Json, kind: FailureKind, retryable: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_kinds(status: int, body: Json, kind: FailureKind, retryable: bool) -> None:
     failure = classify(status, body, "")
     assert failure.kind is kind
     assert failure.retryable is retryable

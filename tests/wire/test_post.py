@@ -1,6 +1,8 @@
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,7 @@ async def test_a_reply(server: Running) -> None:
         ({"kind": "status", "status": 500, "headers": {"x-should-retry": "false"}}, K.SERVER, False, False),
     ],
 )
-async def test_faults(server: Running, fault: dict[str, Any], kind: FailureKind, retryable: bool, billed: bool) -> None:  # noqa: FBT001 - columns of the table
+async def test_faults(server: Running, fault: dict[str, Any], kind: FailureKind, retryable: bool, billed: bool) -> None:
     server.control(faults=[fault])
     async with _endpoints(server) as endpoints:
         failure = await endpoints.post(CHAT, BODY)
@@ -132,6 +134,58 @@ async def test_no_key_in_any_message(server: Running) -> None:
     assert key not in repr(Endpoint(url=server.url, key=key))
 
 
+@pytest.mark.parametrize("written", ["sk-canary/51d2b8", "sk-canary\\/51d2b8", "\\u0073k-canary/51d2b8"])
+@pytest.mark.parametrize("status", [200, 400, 500])
+async def test_no_echoed_key_however_it_is_written(server: Running, written: str, status: int) -> None:
+    key = "sk-canary/51d2b8"
+    server.control(faults=[{"kind": "raw", "status": status, "body": f'{{"error": {{"message": "{"x" * 385}{written}"}}}}'}])
+    async with _endpoints(server, key=key) as endpoints:
+        failure = await endpoints.post(CHAT, BODY)
+    assert isinstance(failure, Failure)
+    assert "canary" not in repr(failure)
+
+
+async def test_no_echoed_key_in_an_answer(server: Running) -> None:
+    key = "sk-canary-51d2b8"
+    server.control(faults=[{"kind": "raw", "status": 200, "body": f'{{"choices": [{{"message": {{"content": "your key is {key}"}}}}]}}'}])
+    async with _endpoints(server, key=key) as endpoints:
+        reply = await endpoints.post(CHAT, BODY)
+    assert isinstance(reply, Reply)
+    assert "your key is ***" in str(reply.body)
+
+
+async def test_what_is_no_http_is_a_broken_connection() -> None:
+    async def garble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(b"\x00\xffnonsense\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(garble, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        async with Endpoints([Endpoint(url=f"http://127.0.0.1:{port}")], name="m") as endpoints:
+            failure = await endpoints.post(CHAT, BODY)
+    assert isinstance(failure, Failure)
+    assert failure.kind is K.CONNECTION
+    assert failure.retryable
+
+
+def test_many_calls_with_few_file_descriptors(server: Running) -> None:
+    server.control(latency_s=0.05)
+    script = f"""
+import asyncio, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+from multigraft.wire.endpoints import Endpoint, Endpoints, Reply
+async def main():
+    async with Endpoints([Endpoint(url="{server.url}", max_in_flight=2000, start_in_flight=2000)], name="m") as endpoints:
+        results = await asyncio.gather(*(endpoints.post("{CHAT}", {{"messages": [], "seed": n}}) for n in range(2000)))
+    print(sum(isinstance(result, Reply) for result in results))
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["2000"]
+    assert server.stats()["most_in_flight"] <= 128
+
+
 async def test_file_descriptors_stay_flat(server: Running) -> None:
     server.control(close_every=7)
     async with Endpoints([Endpoint(url=server.url, max_in_flight=16)], name="m") as endpoints:
@@ -181,6 +235,9 @@ def test_settings_are_checked() -> None:
         Endpoints([], name="m")
     with pytest.raises(ValueError, match="-1"):
         Endpoints([Endpoint(url="http://h")], name="m", attempt_timeout_s=-1)
+    with pytest.raises(ValueError, match="the key for h is empty or holds") as error:
+        Endpoint(url="http://h", key="canary-51d2b8\n")
+    assert "canary" not in str(error.value)
     with pytest.raises(ValueError, match="max_in_flight must be at least 1, not 0"):
         Endpoint(url="http://h", max_in_flight=0)
 

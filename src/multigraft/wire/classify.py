@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from multigraft.types import Failure, FailureKind, Json
+from multigraft.wire.secret import struck
 
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size)|maximum (?:model|sequence|input) length|max_tokens must be at least 1|max_model_len|longer than the model'?s"
@@ -55,18 +56,19 @@ _GATEWAY_LOST_IT = frozenset({408, 502, 504, 524})
 _MESSAGE_CHARACTERS = 400
 
 
-def classify(status: int, body: Json, text: str) -> Failure:
+def classify(status: int, body: Json, text: str, *, secret: str | None = None) -> Failure:
     """Say what went wrong.
 
     Args:
         status: HTTP status; below 300 only for a body that carries an error all the same.
         body: the parsed body, None when it is not JSON.
         text: the body as text, for a message when there is no JSON.
+        secret: a key that may not be in the message, however the JSON wrote it.
 
     Returns:
         A failure with kind, message and whether another attempt can help.
     """
-    words = error_words(body) or " ".join(text.split())
+    words = struck(error_words(body) or " ".join(text.split()), secret)
     if status < 300:
         status = _status_within(body) or 500
     kind = _kind(status, words)

@@ -32,6 +32,9 @@ class Endpoint:
         if url.user is not None or url.password is not None or url.query_string or url.fragment:
             message = f"endpoint URL of {url.host} may hold no user, password, query or fragment; give a key by itself"
             raise ValueError(message)
+        if self.key is not None and (not self.key.isascii() or not self.key.isprintable() or self.key != self.key.strip() or not self.key):
+            message = f"the key for {url.host} is empty or holds white space, a line break or a character outside ASCII; check where it comes from"
+            raise ValueError(message)
         for name in ("max_in_flight", "start_in_flight"):
             if getattr(self, name) < 1:
                 message = f"{name} must be at least 1, not {getattr(self, name)}"

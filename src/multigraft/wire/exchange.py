@@ -13,11 +13,10 @@ from multigraft.types import Failure, FailureKind, Json
 from multigraft.wire import body as json_body
 from multigraft.wire.classify import carries_error, classify
 from multigraft.wire.retry_after import CAP_S, retry_after_s
+from multigraft.wire.secret import struck, struck_bytes
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _ERROR_BODY_BYTES = 65536
-_SHORTEST_SECRET = 6
-"""A placeholder such as `x` is no secret, and striking it out would garble the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ async def exchange(
         endpoint: name of the endpoint in the result.
         headers: of the request.
         data: a JSON body.
-        secret: a key to strike out of what a failing server sends back.
+        secret: a key to strike out of whatever the server sends back.
         limits: of the whole attempt, and of connecting.
         max_body_bytes: limit of the response body, also after decompression.
 
@@ -79,13 +78,13 @@ async def exchange(
         finally:
             response.release()  # closes the connection unless the body was read to its end
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL) as error:
-        failure = _failure(FailureKind.CONNECTION, f"cannot connect: {_reason(error)}", endpoint, started)
+        failure = _failure(FailureKind.CONNECTION, f"cannot connect: {_reason(error, secret)}", endpoint, started)
         return Exchanged(failure, never_sent=True)
     except TimeoutError:
         failure = _failure(FailureKind.TIMEOUT, f"no complete answer within {limits.total} s", endpoint, started, possibly_billed=True)
         return Exchanged(failure)
     except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
-        failure = _failure(FailureKind.CONNECTION, f"the connection broke: {_reason(error)}", endpoint, started, possibly_billed=True)
+        failure = _failure(FailureKind.CONNECTION, f"the connection broke: {_reason(error, secret)}", endpoint, started, possibly_billed=True)
         return Exchanged(failure)
     return _judged(response, raw, endpoint, time.monotonic() - started, secret)
 
@@ -96,18 +95,16 @@ def _judged(response: aiohttp.ClientResponse, raw: bytes | FailureKind, endpoint
         too_large = raw is FailureKind.TOO_LARGE
         message = "the answer exceeds the size limit" if too_large else f"unreadable content-encoding {headers.get('content-encoding', '')[:40]!r}"
         return Exchanged(Failure(raw, message, retryable=not too_large, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
+    if secret is not None:
+        raw = struck_bytes(raw, secret.encode())
     parsed = json_body.parse(raw)
     if parsed is not None and isinstance(parsed.value, dict) and 200 <= status < 300 and not carries_error(parsed.value):
         return Exchanged(Reply(status, headers, parsed.value, endpoint, latency_s, parsed.normalised))
-    raw = raw[:_ERROR_BODY_BYTES]
-    if secret is not None and len(secret) >= _SHORTEST_SECRET:
-        raw = raw.replace(secret.encode(), b"***")
-    text = raw.decode("utf-8", "replace")
+    text = raw[:_ERROR_BODY_BYTES].decode("utf-8", "replace")
     if 200 <= status < 300 and (parsed is None or not isinstance(parsed.value, dict)):
         message = f"HTTP {status} with a body that is no JSON object: {text[:80]!r}"
         return Exchanged(Failure(FailureKind.MALFORMED, message, retryable=True, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
-    parsed = json_body.parse(raw)
-    failure = classify(status, None if parsed is None else parsed.value, text)
+    failure = classify(status, None if parsed is None else parsed.value, text, secret=secret)
     asked = retry_after_s(headers)
     retryable = failure.retryable and headers.get("x-should-retry") != "false"
     return Exchanged(
@@ -155,5 +152,5 @@ def _failure(kind: FailureKind, message: str, endpoint: str, started: float, *, 
     return Failure(kind, message, retryable=True, possibly_billed=possibly_billed, endpoint=endpoint, latency_s=time.monotonic() - started)
 
 
-def _reason(error: BaseException) -> str:
-    return (str(error) or type(error).__name__)[:200]
+def _reason(error: BaseException, secret: str | None) -> str:
+    return struck(str(error) or type(error).__name__, secret)[:200]
