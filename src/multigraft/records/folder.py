@@ -8,6 +8,7 @@ from pathlib import Path
 import tomli_w
 
 from multigraft.errors import RecordError, SettingsChangedError, boundary
+from multigraft.records.disk import on_disk
 from multigraft.types import Json
 
 SETTINGS_NAME = "run.toml"
@@ -40,7 +41,7 @@ def write_settings(folder: Path, settings: Mapping[str, Json]) -> None:
     """
     path = folder / SETTINGS_NAME
     unfinished = path.with_suffix(".unfinished")
-    with boundary(RecordError, f"writing {path}", OSError):
+    with on_disk(f"writing {path}"):
         folder.mkdir(parents=True, exist_ok=True)
         with unfinished.open("wb") as file:
             tomli_w.dump(settings, file)

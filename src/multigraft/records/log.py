@@ -10,7 +10,8 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from multigraft.errors import DiskFullError, RecordError
+from multigraft.errors import RecordError
+from multigraft.records.disk import database_error
 from multigraft.records.folder import LOG_NAME
 from multigraft.records.rows import Row
 from multigraft.records.schema import COLUMNS, CREATE, SCHEMA_VERSION, Value, values_of
@@ -77,24 +78,25 @@ class RunLog:
         """
         wanted = self._sequence
         while self._durable < wanted:
+            if self.error is not None:
+                raise self.error
             if self._flush is None:
                 self._flush = asyncio.ensure_future(self._write())
             await asyncio.shield(self._flush)
 
     async def _write(self) -> None:
+        """Commit what there is; a failure is kept in `error`, as everybody who waits may be gone by then."""
         try:
             await asyncio.sleep(0)  # whoever is ready now joins this commit
-            if self.error is not None:
-                raise self.error
             rows, self._rows = self._rows, []
             latest = self._sequence
             try:
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, rows)
+                self._durable = latest
             except sqlite3.Error as error:
                 self._rows = rows + self._rows
                 self.error = self._failed(error)
-                raise self.error from error
-            self._durable = latest
+                self.error.__cause__ = error
         finally:
             self._flush = None
 
@@ -129,9 +131,4 @@ class RunLog:
             self._thread.shutdown()
 
     def _failed(self, error: sqlite3.Error) -> RecordError:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-            message = (
-                f"{self._path}: no space left on the disk. Every recorded answer is safe; free some space and run `multigraft resume {self._path.parent}`."
-            )
-            return DiskFullError(message)
-        return RecordError(f"{self._path}: {error}")
+        return database_error(f"writing {self._path}", error)

@@ -10,7 +10,8 @@ from pathlib import Path
 import orjson
 from filelock import FileLock, Timeout
 
-from multigraft.errors import RecordError, RunLockedError, boundary
+from multigraft.errors import RunLockedError
+from multigraft.records.disk import on_disk
 
 LOCK_NAME = "lock"
 OWNER_NAME = "owner.json"
@@ -25,7 +26,7 @@ def owned(folder: Path) -> Iterator[None]:
     """
     lock = FileLock(folder / LOCK_NAME, timeout=0)
     owner = folder / OWNER_NAME
-    with boundary(RecordError, f"locking {folder}", OSError):
+    with on_disk(f"locking {folder}"):
         try:
             lock.acquire()
         except Timeout as error:
@@ -33,7 +34,7 @@ def owned(folder: Path) -> Iterator[None]:
             raise RunLockedError(message) from error
     try:
         facts = {"pid": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
-        with boundary(RecordError, f"writing {owner}", OSError):
+        with on_disk(f"writing {owner}"):
             owner.write_bytes(orjson.dumps(facts))
         yield
     finally:
