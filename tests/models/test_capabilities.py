@@ -149,6 +149,27 @@ async def test_a_refused_feature_is_left_out_and_remembered(
         assert body["max_completion_tokens"] == 64
 
 
+@pytest.mark.parametrize(("status", "calls"), [(400, 2), (422, 2), (500, 2), (503, 1), (502, 1)])
+async def test_only_what_may_be_about_the_request_teaches(server: Running, endpoints: Endpoints, status: int, calls: int) -> None:
+    body = {"error": {"message": "System role not supported"}}
+    server.control(faults=[{"kind": "status", "status": status, "body": body, "contains": '"system"'}])
+    model = OpenAIChat(name="m", model="fake", endpoints=endpoints)
+    (sample,) = await model.generate(_request(system=True))
+    assert server.stats()["calls"] == calls
+    assert isinstance(sample, Completion) == (calls == 2)
+
+
+async def test_a_slow_explorer_is_waited_for_once(server: Running, endpoints: Endpoints) -> None:
+    server.control(latency_s=1.0)
+    model = OpenAIChat(name="m", model="fake", endpoints=endpoints, patience_s=0.3)
+    first = [asyncio.ensure_future(model.generate(_request(number))) for number in range(2)]
+    await asyncio.sleep(0.5)
+    started = asyncio.get_running_loop().time()
+    await model.generate(_request(9))
+    assert asyncio.get_running_loop().time() - started < 1.2
+    await asyncio.gather(*first)
+
+
 async def test_refused_stop_words_are_looked_for_here(server: Running, endpoints: Endpoints) -> None:
     server.control(refused_fields=["stop"])
     model = OpenAIChat(name="m", model="fake", endpoints=endpoints)

@@ -23,6 +23,7 @@ _SHORT_PROMPT_BYTES = 4000
 _IDENTICAL_CHARACTERS = 40
 _TOLD = (Feature.TEMPERATURE, Feature.TOP_P, Feature.SEED, Feature.STOP, Feature.LOGPROBS, Feature.TOP_LOGPROBS)
 """Features whose loss a reader of the record has to know of."""
+_TEMPLATE_FAILED = ("HTTP 500", "HTTP 501")
 _RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 
@@ -109,7 +110,8 @@ class Asking:
             if room is not None and room < self._max_tokens:
                 self._max_tokens, self._clamped = room, True
                 return True
-        if failure.kind not in {FailureKind.BAD_REQUEST, FailureKind.SERVER}:
+        # Templates that raise, as on a system message, are a 500 to llama.cpp; other breakdowns say nothing of the request.
+        if failure.kind is not FailureKind.BAD_REQUEST and not failure.message.startswith(_TEMPLATE_FAILED):
             return False
         return self._manner.exploration.of(self._endpoint).learn(failure.message, self._sent) is not None
 

@@ -12,6 +12,8 @@ class _Explored:
     capabilities: Capabilities = field(default_factory=Capabilities)
     first: asyncio.Event | None = None
     """Set when the call that explores has its answer; None while none does."""
+    slow: bool = False
+    """That call takes its time, so nobody waits for it any longer."""
 
 
 class Exploration:
@@ -43,12 +45,15 @@ class Exploration:
         while explored.capabilities.unknown(used):
             if explored.first is None:
                 explored.first = asyncio.Event()
+                explored.slow = False
                 return explored.first
+            if explored.slow:
+                break
             try:
                 async with asyncio.timeout(self._patience_s):
                     await explored.first.wait()
             except TimeoutError:
-                break
+                explored.slow = True
         return None
 
     def done(self, endpoint: str, event: asyncio.Event | None) -> None:
