@@ -47,7 +47,7 @@ class Asking:
         seeds: of the samples wanted from this request.
     """
 
-    __slots__ = ("_clamped", "_endpoint", "_manner", "_max_tokens", "_request", "_resends", "_samples", "_seeds", "_sent", "_ticket")
+    __slots__ = ("_clamped", "_endpoint", "_manner", "_max_tokens", "_request", "_resends", "_samples", "_seeds", "_sent", "_ticket", "_used")
 
     def __init__(self, manner: Manner, request: Request, seeds: Sequence[int]) -> None:
         self._manner, self._request, self._seeds = manner, request, seeds
@@ -57,6 +57,7 @@ class Asking:
         self._endpoint = ""
         self._ticket: asyncio.Event | None = None
         self._samples = 1
+        self._used: frozenset[Feature] = frozenset()
         self._sent: frozenset[Feature] = frozenset()
 
     async def run(self) -> list[Sample]:
@@ -87,7 +88,7 @@ class Asking:
             self._ticket = await manner.exploration.admitted(endpoint, used)
             if Feature.N in capabilities.refused and samples > 1:
                 samples, used = 1, used - {Feature.N}
-        self._endpoint, self._samples, self._sent = endpoint, samples, used - capabilities.refused
+        self._endpoint, self._samples, self._used, self._sent = endpoint, samples, used, used - capabilities.refused
         return body_of(
             manner.dialect,
             request.messages,
@@ -118,11 +119,10 @@ class Asking:
     def _read(self, reply: Reply) -> list[Sample]:
         manner, request = self._manner, self._request
         capabilities = manner.exploration.of(reply.endpoint)
-        used = features_of(request.messages, request.sampling, self._samples, manner.dialect.api)
         reading = manner.reading
         if request.sampling.stop and Feature.STOP not in self._sent:
             reading = replace(reading, cut_at=request.sampling.stop)
-        origin = Origin(endpoint=reply.endpoint, latency_s=reply.latency_s, flags=self._flags(reply, used - self._sent))
+        origin = Origin(endpoint=reply.endpoint, latency_s=reply.latency_s, flags=self._flags(reply, self._used - self._sent))
         upper = ReplyUsage(
             prompt_tokens_bound(request.messages) if read_usage(reply.body.get("usage")) is None else 0,
             self._max_tokens * self._samples,
