@@ -6,6 +6,8 @@ from typing import Any
 from tests.servers.fake_settings import Settings, drawn
 
 WORDS = "amber basin cedar delta ember fjord grove harbor island juniper kelp lagoon meadow nectar orchard pebble".split()  # noqa: SIM905 - readable
+OTHERS = [*WORDS, "Yes", "No", "Well", "So"]
+"""Alternatives of a token: as many as may be asked for, a verdict among them."""
 
 
 def answer_text(body: dict[str, Any], index: int) -> str:
@@ -97,5 +99,5 @@ def _pieces(text: str) -> list[str]:
 
 def _token(token: str, position: int, top: int) -> dict[str, Any]:
     logprob = -0.1 - 0.05 * (position % 5)
-    others = [{"token": token if rank == 0 else WORDS[rank], "logprob": logprob - rank} for rank in range(top)]
+    others = [{"token": token if rank == 0 else OTHERS[rank], "logprob": logprob - rank} for rank in range(top)]
     return {"token": token, "logprob": logprob, "bytes": list(token.encode()), "top_logprobs": others}
