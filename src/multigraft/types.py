@@ -191,6 +191,8 @@ class Failure:
     """Tokens known or assumed to have been billed all the same."""
     possibly_billed: bool = False
     """The request reached the server and its fate is unknown: charge the upper bound."""
+    reasoning: str | None = None
+    """Of a model that thought and never answered."""
     endpoint: str = ""
     latency_s: float = 0.0
 

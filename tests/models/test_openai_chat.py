@@ -101,6 +101,7 @@ async def test_what_only_looks_like_an_answer(server: Running, endpoints: Endpoi
     assert isinstance(sample, Failure), sample
     assert (sample.kind, sample.retryable) == (kind, retryable)
     assert server.stats()["calls"] == 1
+    assert bool(sample.reasoning) is (fault == "reasoning_only")  # thoughts were paid for: they are kept
     if kind in {K.NO_ANSWER, K.REFUSED, K.ABORTED}:
         assert sample.usage.prompt_tokens > 0
 

@@ -23,7 +23,9 @@ SECOND = Call(1, "m1", (0,), Role.REFINE, 12)
 ANSWER = Completion(
     "hi\u0085 \U0001f600", Finish.LENGTH, Usage(5, 3, 2, 1, 5, estimated=True), "thought", -0.25, (TokenLogprob(" hi", -0.1),), ("clamped",), "http://one", 0.5
 )
-FAILURE = Failure(FailureKind.TIMEOUT, "no answer within 2 s", usage=Usage(7, 0, 0, 0, 7), possibly_billed=True, endpoint="http://two", latency_s=2.0)
+FAILURE = Failure(
+    FailureKind.TIMEOUT, "no answer within 2 s", usage=Usage(7, 0, 0, 0, 7), possibly_billed=True, reasoning="hm", endpoint="http://two", latency_s=2.0
+)
 
 
 def folder_at(path: Path) -> Path:

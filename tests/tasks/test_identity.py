@@ -73,7 +73,7 @@ def test_the_identity_of_a_prompt_stays_the_same_over_versions(tmp_path: Path) -
         ({"prompt": "a", "instruction_id_list": [], "kwargs": []}, {"prompt": "a"}, True),
     ],
 )
-def test_content_makes_the_identity(tmp_path: Path, one: dict[str, Json], other: dict[str, Json], same: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_content_makes_the_identity(tmp_path: Path, one: dict[str, Json], other: dict[str, Json], same: bool) -> None:
     first, second = load(tmp_path, [one, other])
 
     assert (first.prompt_id[:32] == second.prompt_id[:32]) is same

@@ -42,6 +42,7 @@ def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *,
     # A run makes many small objects and hardly any cycles: looking for cycles rarely saves a sixth of its CPU time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    _open_files_freely()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_go(plan, folder, prompts, console, quiet=quiet))
 
@@ -71,6 +72,17 @@ async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Cons
     if interruption.exit_code is not None:
         return Ending("interrupted", interruption.exit_code)
     return Ending(halt.reason, 0 if halt.reason is None or halt.out_of_time else 1)
+
+
+def _open_files_freely() -> None:
+    """Raise the soft limit of open files, each connection being one, to what the system allows."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard not in {soft, resource.RLIM_INFINITY}:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

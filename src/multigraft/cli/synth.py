@@ -79,9 +79,17 @@ def resume(
 
 def _read_prompts(path: Path, limit: int | None) -> "list[Prompt]":
     from multigraft.rewards.rules.ifeval.kinds import check_constraints
+    from multigraft.tasks.marks import begins_with_a_mark
     from multigraft.tasks.prompts import load_prompts
 
-    return load_prompts(path, limit, check_constraints, lambda note: typer.echo(f"note: {note}", err=True))
+    def note(line: str) -> None:
+        typer.echo(f"note: {line}", err=True)
+
+    found = load_prompts(path, limit, check_constraints, note)
+    marked = [prompt.name or prompt.prompt_id for prompt in found if begins_with_a_mark(prompt)]
+    if marked:
+        note(f"{len(marked)} prompts, such as {marked[0]!r}, begin with a mark that servers add themselves; take it out, or the model sees it twice")
+    return found
 
 
 def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: bool, quiet: bool, changed: bool = False) -> None:

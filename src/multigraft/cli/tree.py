@@ -87,7 +87,7 @@ def _call_json(call: CallRecord) -> dict[str, Json]:
         "reward": call.reward,
         "reason": call.reason,
         "text": call.text,
-        "reasoning": completion.reasoning if completion else None,
+        "reasoning": sample.reasoning,
         "finish": completion.finish if completion else None,
         "failure": failure.kind if failure else None,
         "message": failure.message if failure else None,

@@ -1,7 +1,7 @@
 """A reply made into samples: what is an answer, what only looks like one, and why not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multigraft.models.chat_logprobs import answer_logprobs
 from multigraft.models.chat_usage import ReplyUsage, read_usage, shares
@@ -97,7 +97,7 @@ def _sample(choice: _Choice, usage: Usage, reading: Reading, origin: Origin) -> 
         content = content.split(stop, 1)[0]
     parted = part(content, reading.thinking, choice.reasoning)
     if not _visible(parted.answer):
-        return _no_answer(finish, usage, origin, thought=parted.reasoning is not None, unfinished=not parted.finished)
+        return replace(_no_answer(finish, usage, origin, thought=parted.reasoning is not None, unfinished=not parted.finished), reasoning=parted.reasoning)
     closing = reading.thinking.closing if reading.thinking is not None else None
     own = answer_logprobs(choice.logprobs, answer=parted.answer, has_reasoning=parted.reasoning is not None, closing=closing)
     if own.with_reasoning:

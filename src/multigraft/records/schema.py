@@ -95,11 +95,13 @@ def sample_of(values: Sequence[Value]) -> Sample:
     prompt, completion, cached, reasoned, context = (int(count or 0) for count in tokens)
     usage = Usage(prompt, completion, cached, reasoned, context, bool(estimated))
     place, seconds = str(endpoint), float(latency_s or 0.0)
+    thoughts = None if reasoning is None else str(reasoning)
     if failure is not None:
         billed = bool(possibly_billed)
-        return Failure(FailureKind(str(failure)), str(message), usage=usage, possibly_billed=billed, endpoint=place, latency_s=seconds)
+        kind = FailureKind(str(failure))
+        return Failure(kind, str(message), usage=usage, possibly_billed=billed, reasoning=thoughts, endpoint=place, latency_s=seconds)
     alternatives = tuple(TokenLogprob(token, logprob) for token, logprob in orjson.loads(str(first_token)))
-    thoughts, mean = None if reasoning is None else str(reasoning), None if mean_logprob is None else float(mean_logprob)
+    mean = None if mean_logprob is None else float(mean_logprob)
     return Completion(str(text), Finish(str(finish)), usage, thoughts, mean, alternatives, tuple(orjson.loads(str(flags))), place, seconds)
 
 
@@ -115,7 +117,7 @@ def _sample_values(sample: Sample) -> tuple[Value, ...]:
     counts = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.context_tokens)
     rest = (*counts, int(usage.estimated), sample.endpoint, sample.latency_s)
     if isinstance(sample, Failure):
-        return (None, None, None, None, None, None, sample.kind, sample.message, int(sample.possibly_billed), *rest)
+        return (None, sample.reasoning, None, None, None, None, sample.kind, sample.message, int(sample.possibly_billed), *rest)
     alternatives = _json([(alternative.token, alternative.logprob) for alternative in sample.first_token]) if sample.first_token else "[]"
     flags = _json(sample.flags) if sample.flags else "[]"
     return (sample.text, sample.reasoning, sample.finish, sample.mean_logprob, alternatives, flags, None, None, None, *rest)
