@@ -3,7 +3,7 @@
 A mark is an HTML comment on the line right above the fence, which a reader of the rendered page does not see:
 
     <!-- file: NAME -->   the block is the content of this file, not a command
-    <!-- output -->       what the command right above prints; a line `...` stands for any lines, ` ...` at the end of a line for its rest
+    <!-- output -->       what the command right above prints; a line `...` stands for any lines, `...` within a line for any part of it
     <!-- real -->         needs a real embedded model
     <!-- fails: CODE -->  the command ends with this exit code
     <!-- picture -->      a drawing or a form to fill in; nothing runs

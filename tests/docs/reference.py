@@ -22,6 +22,7 @@ from multigraft import config
 from multigraft.build.rewards import _RULES
 from multigraft.cli.main import app
 from multigraft.rewards.combine import Combination
+from multigraft.rewards.rules.ifeval.kinds import KINDS
 from multigraft.rewards.table import REWARDS
 from multigraft.strategies.base import PlannedStrategy
 from multigraft.strategies.table import STRATEGIES
@@ -176,11 +177,21 @@ def toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+def constraints() -> str:
+    """Every kind of constraint with its arguments."""
+    lines = ["| kind | arguments | what holds |", "| --- | --- | --- |"]
+    for name, kind in KINDS.items():
+        arguments = ", ".join(f"`{argument}`" for argument in kind.parameters)
+        lines.append(f"| `{name}` | {arguments} | {cell(opening_of(kind.check))} |")
+    return "\n".join(lines)
+
+
 GENERATED: Mapping[str, Callable[[], str]] = {
     "command-line.md": command_line,
     "run-file.md": run_file,
     "strategies.md": strategies,
     "rewards.md": rewards,
+    "prompts.md": constraints,
 }
 
 

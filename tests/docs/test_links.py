@@ -51,4 +51,4 @@ def test_every_page_of_the_docs_can_be_reached_from_the_index() -> None:
             continue
         seen.add(page)
         waiting += [(page.parent / target.partition("#")[0]).resolve() for target in LINK.findall(prose_of(page)) if "://" not in target]
-    assert {page for page in ROOT.glob("docs/**/*.md")} - seen == set()
+    assert set(ROOT.glob("docs/**/*.md")) - seen == set()
