@@ -29,6 +29,8 @@ _UNAFFILIATED = (
     "The packages were uploaded by somebody unaffiliated with the maker and state no licence; the file is taken only if its SHA-256 is the pinned one."
 )
 
+_SMALL = Serving(repeat_penalty=1.1)
+
 CATALOGUE: dict[str, LocalWeights] = {
     "smollm2-135m": LocalWeights(
         name="smollm2-135m",
@@ -40,6 +42,7 @@ CATALOGUE: dict[str, LocalWeights] = {
         terms="SmolLM2-135M-Instruct by Hugging Face: Apache License 2.0.",
         upstream="HuggingFaceTB/SmolLM2-135M-Instruct",
         download_bytes=92_871_040,
+        serving=_SMALL,
     ),
     "gemma3-270m": LocalWeights(
         name="gemma3-270m",
@@ -54,6 +57,7 @@ CATALOGUE: dict[str, LocalWeights] = {
         ),
         upstream="google/gemma-3-270m",
         download_bytes=238_175_024,
+        serving=_SMALL,
     ),
     "qwen2.5-coder-0.5b": LocalWeights(
         name="qwen2.5-coder-0.5b",
@@ -65,6 +69,7 @@ CATALOGUE: dict[str, LocalWeights] = {
         terms=f"Qwen2.5-Coder-0.5B-Instruct by the Qwen team of Alibaba Cloud: Apache License 2.0. {_UNAFFILIATED}",
         upstream="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
         download_bytes=477_610_024,
+        serving=_SMALL,
     ),
     "qwen2.5-coder-1.5b": LocalWeights(
         name="qwen2.5-coder-1.5b",
@@ -76,7 +81,6 @@ CATALOGUE: dict[str, LocalWeights] = {
         terms=f"Qwen2.5-Coder-1.5B-Instruct by the Qwen team of Alibaba Cloud: Apache License 2.0. {_UNAFFILIATED}",
         upstream="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
         download_bytes=1_092_845_809,
-        serving=Serving(threads=2),
     ),
 }
 

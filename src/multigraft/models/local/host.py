@@ -34,6 +34,7 @@ class Settings(TypedDict):
     prompt_cache_mib: int
     min_p: float
     top_k: int
+    repeat_penalty: float
 
 
 def main() -> None:
@@ -84,6 +85,7 @@ def _serve(settings: Settings) -> _Server:
     params.sampling.top_p = 1.0
     params.sampling.top_k = settings["top_k"]
     params.sampling.min_p = settings["min_p"]
+    params.sampling.penalty_repeat = settings["repeat_penalty"]
     # Errors only; the library's own log would hold prompts.
     params.verbosity = 1
     params.ui = False

@@ -1,11 +1,19 @@
 """Weights from the Hugging Face hub, by its own client and into its own cache; the only file that imports `huggingface_hub`."""
 
 import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from multigraft.errors import MultigraftError, WeightsError
 from multigraft.models.local import download
 from multigraft.models.local.sources import HubSource
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Told = TypeVar("Told")
 
 
 async def fetch_hub(source: HubSource, *, name: str, endpoint: str | None = None, cache: Path | None = None) -> Path:
@@ -31,7 +39,7 @@ async def fetch_hub(source: HubSource, *, name: str, endpoint: str | None = None
         message = f"{name} comes from the Hugging Face hub, which needs the extra 'hub': pip install 'multigraft[hub]'"
         raise MultigraftError(message) from error
     try:
-        found = await asyncio.to_thread(
+        found = await _leavable(
             huggingface_hub.hf_hub_download,
             repo_id=source.repo,
             filename=source.filename,
@@ -51,6 +59,27 @@ async def fetch_hub(source: HubSource, *, name: str, endpoint: str | None = None
             message = f"the weights of {name} have SHA-256 {sha256}, but {source.sha256} is pinned; they were deleted"
             raise WeightsError(message)
     return path
+
+
+async def _leavable(function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    """Run a function in a thread of its own that is left behind when the caller is cancelled; a thread of the loop's pool would be waited for at the end."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Result] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            tell(ended.set_exception, error)
+        else:
+            tell(ended.set_result, result)
+
+    def tell(end: Callable[[Told], None], told: Told) -> None:
+        with contextlib.suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+            loop.call_soon_threadsafe(lambda: None if ended.done() else end(told))
+
+    threading.Thread(target=run, daemon=True).start()
+    return await ended
 
 
 def _delete(path: Path) -> None:
