@@ -1,5 +1,6 @@
 """SIGKILL at any moment: of a wide run (C1), of a resume (C2), inside trees (C3)."""
 
+import itertools
 import statistics
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from tests.runs.driver import (
     Job,
     Row,
     Server,
+    Started,
     counting_server,
     duplicates,
     files_of,
@@ -44,7 +46,7 @@ class Kills:
         """Kill at a random moment after the start."""
         started = self.job.start()
         time.sleep(random.uniform(least_s, most_s))
-        self._kill(started)
+        self.kill(started)
 
     def in_midst(self, random: Random, least_calls: int, most_calls: int) -> None:
         """Kill once it has sent so many calls."""
@@ -54,9 +56,9 @@ class Kills:
         while started.process.poll() is None and self.server.count()["asked"] < before + wanted:
             time.sleep(0.003)
         self.in_traffic += self.server.count()["asked"] > before
-        self._kill(started)
+        self.kill(started)
 
-    def _kill(self, started) -> None:  # type: ignore[no-untyped-def]  # Started, from either side
+    def kill(self, started: Started) -> None:
         self.done += started.process.poll() is None
         started.kill()
         self.look()
@@ -127,7 +129,7 @@ def row_resume(folder: Path, *, kills: int = 50, num_prompts: int = 400, within_
                 while not (job.run / "owner.json").exists() and started.process.poll() is None:
                     time.sleep(0.002)
             time.sleep(random.uniform(0.0, within_s))
-            killing._kill(started)
+            killing.kill(started)
             (job.run / "owner.json").unlink(missing_ok=True)
             sizes.append(len(killing.known))
         ended = job.finish(job.resuming)
@@ -138,8 +140,7 @@ def row_resume(folder: Path, *, kills: int = 50, num_prompts: int = 400, within_
     return Row(
         f"C2 SIGKILL x{kills} within {within_s * 1000:.0f} ms of a resume",
         "completed set never shrinks; no file deleted",
-        f"{sizes[0]} -> {sizes[-1]} calls, shrank {sum(1 for one, other in zip(sizes, sizes[1:], strict=False) if other < one)} times; paid {paid} for "
-        f"{4 * num_prompts}",
+        f"{sizes[0]} -> {sizes[-1]} calls, shrank {sum(1 for one, other in itertools.pairwise(sizes) if other < one)} times; paid {paid} for {4 * num_prompts}",
         tuple(dict.fromkeys(checks.failed)),
     )
 

@@ -30,6 +30,8 @@ from multigraft.records.reader import PromptRecord, RunRecord
 from multigraft.records.rows import SessionRow
 from multigraft.rewards.combine import Combination
 from multigraft.strategies.base import Strategy
+from multigraft.strategies.prs import Prs
+from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
 from multigraft.wire.retry import RetryPolicy
 
@@ -95,7 +97,7 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
         costs=costs,
         ledger=Ledger(limits),
         retry=retry,
-        halt=Halt(names),
+        halt=Halt(_asked(strategy, names)),
         places={name: built.max_in_flight for name, built in models.items()},
         max_in_flight=concurrency.max_in_flight,
     )
@@ -157,6 +159,11 @@ def _resumption(plan: Plan, folder: Path, combination: Combination) -> tuple[Res
         numbers = record.unscored()
         unscored = {prompt.prompt.prompt_id: prompt for number in numbers for prompt in record.prompts(number) if prompt.prompt.prompt_id in found.finished}
     return found, unscored
+
+
+def _asked(strategy: Strategy[Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the models a strategy asks: all, unless it is one for a single model."""
+    return (chosen_model(strategy.model, names),) if isinstance(strategy, RandomSampling | Prs) else names
 
 
 def limits_of(table: LimitsTable) -> Limits:
