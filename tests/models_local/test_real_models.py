@@ -98,7 +98,7 @@ async def test_four_at_once_cost_less_than_four_in_turn(smollm: LocalModel) -> N
     in_turn_s, before_s = cpu_s(pid) - before_s, cpu_s(pid)
     samples = await smollm.generate(Request(asked.messages, asked.sampling, (0, 1, 2, 3)))
     assert all(isinstance(sample, Completion) for sample in samples)
-    # Measured: about 0.8 of the processor time; a quarter more than equal leaves room for what else the machine does.
+    # Measured: 0.8 to 0.9 of the processor time; a quarter more than equal leaves room for what else the machine does.
     assert cpu_s(pid) - before_s < 1.25 * in_turn_s
 
 
