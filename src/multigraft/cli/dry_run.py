@@ -18,7 +18,9 @@ def dry_run(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the run.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Accepted for symmetry: the output is JSON lines anyway.")] = False,  # noqa: ARG001
 ) -> None:
-    """Print what a strategy asks for, one decision a line, given the reward of each response; needs no model.
+    """Print what a strategy decides on given rewards; needs no model.
+
+    One decision a line, as JSON.
 
     Example: multigraft dry-run --strategy toa --models m0,m1 -n 96 --set tau=0.1 --set width=32 --rewards rewards.txt
     """

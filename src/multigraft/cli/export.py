@@ -25,7 +25,9 @@ def export(
     card: Annotated[bool, typer.Option("--card/--no-card", help="Write a dataset card beside each file.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print counts as JSON.")] = False,
 ) -> None:
-    """Write training data in TRL's conversational format, each file with a dataset card beside it.
+    """Write SFT, preference and complete datasets from a run.
+
+    They are in TRL's conversational format, each file with a dataset card beside it.
 
     Example: multigraft export runs/first --sft sft.jsonl --dpo dpo.parquet
     """

@@ -14,7 +14,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the path as JSON.")] = False,
 ) -> None:
-    """Write a commented run file that works as it is, over two embedded models."""
+    """Write a commented run file to start from.
+
+    It works as it is, over two embedded models.
+    """
     import json
     from importlib.resources import files
 

@@ -16,7 +16,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @models.command("list")
 @reported
 def list_models(run_file: RunFileOption = None, as_json: AsJson = False) -> None:
-    """List the embedded models known by name, and the models of a run file."""
+    """List the embedded models known by name, and those of a run file."""
     import json
 
     from rich.console import Console
@@ -57,7 +57,10 @@ def pull(
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Fetch the weights of embedded models into the cache; a broken-off download is taken up again, and every file is verified."""
+    """Fetch the weights of embedded models into the cache.
+
+    A broken-off download is taken up again, and every file is verified.
+    """
     import asyncio
     import json
 
@@ -85,7 +88,10 @@ def check(
     run_file: RunFileOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask each model a few tiny questions, and report what its endpoint can do; exit code 1 when one does not answer."""
+    """Ask each model a few questions, and say what its endpoint can do.
+
+    The exit code is 1 when one does not answer.
+    """
     import asyncio
     import json
 

@@ -14,9 +14,9 @@ def show(
     prompt: Annotated[str | None, typer.Argument(help="Number, id (or its beginning) or name of a prompt; default: totals of the run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the totals of a run, or the tree of one prompt with the path to its best response marked.
+    """Show the totals of a run, or the tree of one prompt.
 
-    Works while the run is being made as well.
+    The path to the best response is marked. Works while the run is being made as well.
     """
     import json
 

@@ -33,9 +33,10 @@ def synth(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make responses for prompts with several models under a budget, every one recorded with its reward.
+    """Make and score responses to prompts with several models.
 
-    The same command again goes on where a run was stopped, however it was stopped; nothing is paid twice.
+    They are made within a budget, and each is recorded with its reward. The same command again goes on where a run was stopped, however it was stopped;
+    nothing is paid twice.
 
     Example: multigraft synth prompts.jsonl --models smollm2-135m,gemma3-270m --reward rules -n 12 -o runs/first
     """
@@ -63,7 +64,10 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was stopped: finished calls are not repeated, half-grown trees grow on."""
+    """Go on with a run that was stopped.
+
+    Finished calls are not repeated, half-grown trees grow on.
+    """
     from multigraft.budget.parse import parse_limits
     from multigraft.cli.settings import restored
     from multigraft.records.folder import SETTINGS_NAME, read_settings
