@@ -34,7 +34,7 @@ class Simulation:
     """One run: prompts that each want calls of random sizes, and a server that answers in any order."""
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)  # noqa: S311  # a simulation, no secret
+        self.random = Random(seed)  # a simulation, no secret
         self.max_in_flight = self.random.choice([1, 2, 8, 32, 64])
         self.limits = self.draw_limits(scale=self.random.choice([5, 30, 60]))
         self.ledger = Ledger(self.limits)
