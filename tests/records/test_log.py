@@ -153,7 +153,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path) -> None:
         for _ in range(20):
             acknowledged = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGKILL)
-        acknowledged = int((process.stdout.read().split() or [acknowledged])[-1])
+        acknowledged = int((process.stdout.read().split() or [str(acknowledged)])[-1])
         process.wait()
         process.stdout.close()
         with RunRecord(tmp_path) as record:

@@ -10,6 +10,7 @@ import pytest
 from multigraft.errors import RecordError, RunLockedError, SettingsChangedError
 from multigraft.records.folder import differences, read_settings, refuse_changes, write_settings
 from multigraft.records.owner import owned
+from multigraft.types import Json
 
 HOLDER = """
 import sys, time
@@ -52,10 +53,16 @@ def test_a_killed_owner_leaves_nothing_in_the_way(tmp_path: Path) -> None:
 
 
 def test_changed_settings_are_refused_and_shown(tmp_path: Path) -> None:
-    before = {"seed": 0, "models": [{"name": "a"}], "strategy": {"name": "toa", "n": 16}, "concurrency": {"max_attempts": 6}, "prompts": "a.jsonl"}
+    before: dict[str, Json] = {
+        "seed": 0,
+        "models": [{"name": "a"}],
+        "strategy": {"name": "toa", "n": 16},
+        "concurrency": {"max_attempts": 6},
+        "prompts": "a.jsonl",
+    }
     write_settings(tmp_path, before)
     refuse_changes(tmp_path, before | {"concurrency": {"max_attempts": 2}, "prompts": "moved.jsonl"})
-    changed = before | {"strategy": {"name": "toa", "n": 8}, "models": [{"name": "a"}, {"name": "b"}]}
+    changed: dict[str, Json] = before | {"strategy": {"name": "toa", "n": 8}, "models": [{"name": "a"}, {"name": "b"}]}
     assert differences(before, changed) == ["models[1].name: (not set) -> 'b'", "strategy.n: 16 -> 8"]
     with pytest.raises(SettingsChangedError, match=r"strategy\.n: 16 -> 8"):
         refuse_changes(tmp_path, changed)
