@@ -74,6 +74,10 @@ class Server:
             time.sleep(every_s)
         return False
 
+    def wait_for_calls(self, before: int) -> bool:
+        """Wait until more calls were asked than before."""
+        return self.wait_until(lambda count: count["asked"] > before)
+
     def _asked(self, path: str, body: object) -> Any:
         data = None if body is None else json.dumps(body).encode()
         with urllib.request.urlopen(urllib.request.Request(self.url + path, data), timeout=30) as reply:  # noqa: S310 - our own loopback server

@@ -26,7 +26,7 @@ def row_owners(folder: Path, *, rounds: int = 20) -> Row:
         for index in range(rounds):
             before = server.count()["asked"]
             owner = job.start()
-            checks.hold("the owner works", server.wait_until(lambda count, before=before: count["asked"] > before))
+            checks.hold("the owner works", server.wait_for_calls(before))
             second = job.finish(job.resuming if index % 2 else None)
             refusals_s.append(second.wall_s)
             checks.hold(f"second exits {second.code}", second.code == 1)
@@ -35,7 +35,7 @@ def row_owners(folder: Path, *, rounds: int = 20) -> Row:
             owner.kill()
             before, killed_s = server.count()["asked"], time.monotonic()
             heir = job.start(job.resuming)
-            checks.hold("taken over", server.wait_until(lambda count, before=before: count["asked"] > before))
+            checks.hold("taken over", server.wait_for_calls(before))
             takeovers_s.append(time.monotonic() - killed_s)
             heir.signal(signal.SIGTERM)
             checks.hold("heir ends", heir.ended().code == 143)
@@ -129,7 +129,7 @@ def row_down(folder: Path, name: str = "parallel") -> Row:
         mended = job.finish(job.resuming)
         checks.hold(f"mended: {mended.code} {mended.err}", mended.code == 0)
         checks.hold("complete once mended", len(recorded_calls(job.run)) == 24 == server.count()["asked"])
-        checks.hold("both models answer", len(models_of(job.run)) == 2)
+        checks.hold("all models that are asked answer", len(models_of(job.run)) == (1 if name == "random" else 2))
         server.control(down=["m1"])
         one = job_at(folder / "one", server, num_prompts=6, settings=strategy(name, 4), models=both)
         half = one.finish()
