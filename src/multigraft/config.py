@@ -133,11 +133,17 @@ class ModelTable(Table):
     template_tokens: Whole | None = None
     """Upper bound of the tokens its chat template adds to a prompt, a system text of the template's own included; default 128."""
     threads: Whole | None = None
-    """local: default: as measured best for the model."""
+    """local: default: the cores there are, divided by the embedded models of the run."""
     slots: Whole | None = None
     """local: sequences decoded together."""
     context_tokens: Whole | None = None
     """local: window of one sequence."""
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    """local: tokens less probable than this share of the most probable one are never drawn."""
+    top_k: Annotated[int, Field(ge=0)] | None = None
+    """local: only so many of the most probable tokens are drawn; 0: off."""
+    repeat_penalty: Annotated[float, Field(ge=1, le=2)] | None = None
+    """local: how much tokens that came lately are held back; 1: not at all."""
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "ModelTable":

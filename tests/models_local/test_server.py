@@ -163,12 +163,14 @@ async def test_a_child_that_dies_while_serving_is_noticed() -> None:
 
 
 PARENT = """
-import asyncio, sys
+import asyncio, signal, sys
 from pathlib import Path
 from multigraft.models.local.server import LocalServer
 from multigraft.models.local.serving import Serving
 
 async def main():
+    # As the command does: a handler of the loop wakes it whichever thread the signal comes to.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, asyncio.current_task().cancel)
     async with LocalServer(Path("/nowhere/{name}"), serving=Serving()) as server:
         print(server.pid, flush=True)
         await asyncio.sleep(60)

