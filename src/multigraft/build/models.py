@@ -74,7 +74,7 @@ def build_model(table: ModelTable, run_file: RunFile, *, logprobs: bool, progres
         local = LocalModel(
             weights=weights, name=table.name, serving=replace(weights.serving, **changes), progress=progress, few_shot=few_shot, extra_body=extra_body
         )
-        cost = _cost(table, run_file, shape_of_weights(weights), local.prompt_overhead_tokens)
+        cost = _cost(table, run_file, known_shape(weights.upstream or weights.name) or shape_of_weights(weights), local.prompt_overhead_tokens)
         return BuiltModel(local, cost, contestant, local.max_in_flight, f"{table.name} {weights.source}", local, local)
     if table.kind == "openai":
         chat = OpenAIChat(
