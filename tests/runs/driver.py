@@ -126,6 +126,11 @@ class Started:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
+    def cpu_s(self) -> float:
+        """CPU seconds of the process so far."""
+        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
     def line(self) -> str:
         """The next line of its stderr."""
         assert self.process.stderr is not None

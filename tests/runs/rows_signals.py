@@ -3,6 +3,7 @@
 import re
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,15 +23,18 @@ def shell_code(ended: Ended) -> int:
 
 def left_behind(session: int) -> list[int]:
     """Processes of a session that still live."""
-    found = []
+    return [pid for pid, fields in _processes() if int(fields[3]) == session]
+
+
+def _processes() -> Iterator[tuple[int, list[str]]]:
+    """Every living process, with the fields of its state after its name."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            after_name = path.read_text().rpartition(")")[2].split()
+            fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if after_name[0] != "Z" and int(after_name[3]) == session:
-            found.append(int(path.parent.name))
-    return found
+        if fields[0] != "Z":
+            yield int(path.parent.name), fields
 
 
 @dataclass
@@ -139,6 +143,11 @@ def row_signals(folder: Path, *, each: int = 20, latency_s: float = 0.5) -> Row:
         f"{interruptions.stored} answers of drains stored",
         tuple(dict.fromkeys(checks.failed)),
     )
+
+
+def children_of(parent: int) -> list[int]:
+    """Living children of a process."""
+    return [pid for pid, fields in _processes() if int(fields[1]) == parent]
 
 
 def row_cut_off(folder: Path) -> Row:
