@@ -259,6 +259,8 @@ class RunFile(Table):
 
     prompts: str | None = None
     """Path of the prompts; relative to the working directory."""
+    limit: Whole | None = None
+    """Only so many of them, from the beginning."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Every draw of the run follows from it."""
     strategy: StrategyTable = StrategyTable()

@@ -106,3 +106,13 @@ def test_a_tree_that_was_interrupted_can_be_shown_and_exported(tmp_path: Path) -
     exported = job.finish(["export", str(job.run), "--all", str(tmp_path / "all.jsonl")])
     assert exported.code == 0, exported.err
     assert len((tmp_path / "all.jsonl").read_text().splitlines()) == len(recorded_calls(job.run)) > 0
+
+
+def test_resume_keeps_to_the_prompts_that_were_wanted(tmp_path: Path) -> None:
+    with counting_server() as server:
+        job = job_at(tmp_path, server, num_prompts=5, settings=strategy("parallel", 4))
+        assert job.finish([*job.arguments, "--limit", "2"]).code == 0
+        assert job.finish(job.resuming).code == 0
+        assert server.count()["asked"] == 8
+        assert job.finish().code == 0  # and without the limit, the others
+        assert server.count()["asked"] == 20

@@ -53,7 +53,8 @@ def synth(
         seed=seed,
         changes=settings or [],
     )
-    _go(output or Path("runs") / prompts.stem, checked, _read_prompts(prompts, limit), as_json=as_json, quiet=quiet)
+    checked = checked if limit is None else checked.model_copy(update={"limit": limit})
+    _go(output or Path("runs") / prompts.stem, checked, _read_prompts(prompts, checked.limit), as_json=as_json, quiet=quiet)
 
 
 @reported
@@ -78,7 +79,7 @@ def resume(
         checked = checked.model_copy(update={"budget": limits})
     path = prompts or Path(checked.prompts or "")
     checked = checked.model_copy(update={"prompts": str(path)})
-    _go(run, checked, _read_prompts(path, None), as_json=as_json, quiet=quiet, changed=budget is not None)
+    _go(run, checked, _read_prompts(path, checked.limit), as_json=as_json, quiet=quiet, changed=budget is not None)
 
 
 def _read_prompts(path: Path, limit: int | None) -> "list[Prompt]":

@@ -14,7 +14,7 @@ from multigraft.types import Json
 SETTINGS_NAME = "run.toml"
 LOG_NAME = "log.db"
 
-FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts"})
+FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit"})
 """Top-level settings that change how fast, from which file or with which version, but not what is made; prompts are known by their content."""
 
 
