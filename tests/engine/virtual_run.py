@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -17,8 +17,9 @@ from multigraft.engine.scoring import Scoring
 from multigraft.engine.step import Contestant, Workshop
 from multigraft.prompting.library import load_templates
 from multigraft.records.log import RunLog
+from multigraft.records.reader import PromptRecord
 from multigraft.records.rows import Row
-from multigraft.rewards.combine import alone
+from multigraft.rewards.combine import Combination, Part
 from multigraft.strategies.base import Strategy
 from multigraft.types import Message, Model, Prompt, Reward, Sampling
 from multigraft.wire.retry import RetryPolicy
@@ -78,6 +79,8 @@ class VirtualRun:
     """Those that answer; `judges` are for the reward alone."""
     reward_of: Callable[[Purchases], Reward]
     judges: Sequence[Model] = ()
+    more_rewards: Sequence[Reward] = ()
+    """Added to the first, all of them normalised over the run."""
     costs: dict[str, ModelCost] = field(default_factory=dict)
     limits: Limits = NO_LIMITS
     prompt_limits: Limits = NO_LIMITS
@@ -104,7 +107,8 @@ class VirtualRun:
             places={model.name: self.max_in_flight for model in every},
             max_in_flight=self.max_in_flight,
         )
-        reward = self.reward_of(self.purchases)
+        rewards = (self.reward_of(self.purchases), *self.more_rewards)
+        self.combination = Combination(parts=tuple(Part(name=reward.name, normalise="run" if self.more_rewards else "none") for reward in rewards))
         sampling = Sampling(max_tokens=self.max_tokens)
         self.campaign = Campaign(
             strategy=self.strategy,
@@ -113,8 +117,8 @@ class VirtualRun:
             workshop=Workshop(
                 contestants={model.name: Contestant(sampling, together=self.together) for model in self.models},
                 purchases=self.purchases,
-                scorings=(Scoring(reward, retry, self.halt),),
-                combination=alone(reward.name),
+                scorings=tuple(Scoring(reward, retry, self.halt) for reward in rewards),
+                combination=self.combination,
                 templates=TEMPLATES,
                 log=self.log,
             ),
@@ -124,8 +128,8 @@ class VirtualRun:
             prompt_limits=self.prompt_limits,
         )
 
-    async def run(self, prompts: Sequence[Prompt]) -> Tally:
-        return await self.campaign.run(prompts)
+    async def run(self, prompts: Sequence[Prompt], rescored: Mapping[str, PromptRecord] | None = None) -> Tally:
+        return await self.campaign.run(prompts, rescored)
 
 
 def prompts_of(count: int, *, words: Callable[[int], int] = lambda _: 5) -> list[Prompt]:
