@@ -72,16 +72,16 @@ class Kills:
         self.known, self.files = now, files
 
 
-def row_wide(folder: Path, *, num_prompts: int = 2500, kills_at_random: int = 100, kills_in_traffic: int = 100, latency_s: float = 0.02) -> Row:
+def row_wide(folder: Path, *, num_prompts: int = 2500, kills_at_random: int = 100, kills_in_traffic: int = 100) -> Row:
     """C1: a wide run is killed again and again, half the time wherever it is, half the time while calls are in flight."""
     random, checks, began_s = Random(1), Checks(), time.monotonic()
     num_kills, wanted = kills_at_random + kills_in_traffic, 4 * num_prompts
-    with counting_server(latency_s=latency_s) as server:
+    with counting_server(latency_s=0.2) as server:  # so slow that there is something left to do at the last kill
         job = job_at(folder, server, num_prompts=num_prompts, settings=strategy("parallel", 4), max_in_flight=CONNECTIONS)
         kills = Kills(server, job, checks)
         in_traffic = [True] * kills_in_traffic + [False] * kills_at_random
         random.shuffle(in_traffic)
-        most_calls = max(8, int(1.4 * wanted / num_kills))
+        most_calls = max(8, wanted // num_kills)
         for index, traffic in enumerate(in_traffic):
             if traffic:
                 kills.in_midst(random, 1, most_calls)
@@ -89,6 +89,9 @@ def row_wide(folder: Path, *, num_prompts: int = 2500, kills_at_random: int = 10
                 kills.at_random(random, 0.1, 1.5)
             if index % 40 == 39:
                 checks.hold("integrity while killed", integrity(job.run) == "ok")
+        before = len(kills.known)
+        checks.hold(f"{before} done at the last kill", before < wanted)
+        server.control(latency_s=0.02)
         server.forget_first()
         started = job.start(job.resuming)
         server.wait_until(lambda count: count["first_at_s"] > 0.0)
@@ -113,7 +116,8 @@ def row_wide(folder: Path, *, num_prompts: int = 2500, kills_at_random: int = 10
     return Row(
         f"C1 SIGKILL x{num_kills} ({kills_in_traffic} in traffic), {num_prompts} x 4",
         f"each prompt 4; lost 0; duplicates 0; paid <= {wanted + num_kills * CONNECTIONS}; <= 16 extra a kill; integrity ok; resume <= 1.0 CPU s",
-        f"{len(responses)} x 4; paid {paid} ({(paid - wanted) / max(1, num_kills):.1f} extra a kill); {wasted} written off; "
+        f"{before} calls recorded at the last kill, {len(responses)} x 4 at the end; "
+        f"paid {paid} ({(paid - wanted) / max(1, num_kills):.1f} extra a kill); {wasted} written off; "
         f"last resume: first call after {start_cpu_s:.2f} CPU s, {first_call_s:.2f} s; {wall_s:.0f} s in all",
         tuple(dict.fromkeys(checks.failed)),
         {

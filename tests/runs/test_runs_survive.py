@@ -18,7 +18,7 @@ def holds(row: Row) -> None:
 
 @pytest.mark.slow
 def test_a_wide_run_survives_kills(tmp_path: Path) -> None:
-    holds(row_wide(tmp_path, num_prompts=100, kills_at_random=3, kills_in_traffic=4))
+    holds(row_wide(tmp_path, num_prompts=200, kills_at_random=3, kills_in_traffic=4))
 
 
 @pytest.mark.slow
