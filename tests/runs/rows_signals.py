@@ -121,7 +121,7 @@ class Interruptions:
 def row_signals(folder: Path, *, each: int = 20, latency_s: float = 0.5) -> Row:
     """C4: each kind of interruption, so many times, on one run that is finished afterwards."""
     random, checks = Random(4), Checks()
-    num_prompts = 8 * each
+    num_prompts = 30 * each
     with counting_server(latency_s=latency_s) as server:
         job = job_at(folder, server, num_prompts=num_prompts, settings=strategy("toa", 8, max_parallel=4))
         interruptions = Interruptions(server, job, checks)
