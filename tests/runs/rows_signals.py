@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -104,7 +105,12 @@ class Interruptions:
         time.sleep(after_s)
         sent_s = time.monotonic()
         started.signal(number)
-        ended = started.ended(60.0)
+        try:
+            ended = started.ended(30.0)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            self.checks.hold(f"early {number.name} after {after_s:.2f} s was not heeded", truth=False)
+            return
         gone_s = time.monotonic() - sent_s
         self.checks.hold(f"early {number.name} exits {shell_code(ended)} after {after_s:.2f} s: {ended.err}", shell_code(ended) == CODES[number])
         self.checks.hold(f"early exit after {gone_s:.2f} s", gone_s <= LONGEST_S["exit"])

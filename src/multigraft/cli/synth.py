@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multigraft.cli.early import leaving_at_once
 from multigraft.cli.errors import reported
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 @reported
+@leaving_at_once
 def synth(
     prompts: Annotated[Path, typer.Argument(help="Prompts: JSONL, CSV or Parquet with `prompt`, `instruction` or `messages`.")],
     run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it. `multigraft init` writes one.")] = None,
@@ -58,6 +60,7 @@ def synth(
 
 
 @reported
+@leaving_at_once
 def resume(
     run: Annotated[Path, typer.Argument(help="Folder of the run.")],
     prompts: Annotated[Path | None, typer.Option("--prompts", help="Where the prompts are now, if they were moved.")] = None,
