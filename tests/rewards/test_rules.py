@@ -1,5 +1,7 @@
 """Rules put together: constraints, references, patterns, windows, the gate, and what a prompt without any of them gets."""
 
+import time
+
 import pytest
 
 from multigraft.rewards.rules.constraints import Constraints
@@ -131,8 +133,14 @@ def test_patterns() -> None:
     assert Pattern(pattern=r"^ok$", ignore_case=True).check(prompt(), "well\nOK\n").passed
     assert not Pattern(pattern=r"^ok$").check(prompt(), "well\nOK\n").passed
     assert not Pattern(pattern="sorry", wanted=False).check(prompt(), "I am sorry").passed
-    cut = Pattern(pattern="start", max_characters=10).check(prompt(), "start" + "x" * 10)
-    assert cut == (False, 0.0, "pattern 'start' not found in the last 10 characters")
+
+
+def test_a_pattern_that_explodes_leaves_the_response_unscored() -> None:
+    began = time.process_time()
+    score = Rules(rules=[Pattern(pattern="(a|aa)+$")], gate=None).score_text(prompt(), "a" * 60 + "b")
+    assert (score.value, score.reason) == (None, FailureKind.UNSCORABLE)
+    assert "took longer than 1 s" in score.message
+    assert time.process_time() - began < 5
 
 
 def test_length_windows() -> None:
@@ -145,8 +153,6 @@ def test_length_windows() -> None:
 def test_bad_settings_are_refused_with_the_value() -> None:
     with pytest.raises(ValueError, match="no regular expression"):
         Pattern(pattern="(")
-    with pytest.raises(ValueError, match="max_characters must be at least 1, not 0"):
-        Pattern(pattern="a", max_characters=0)
     with pytest.raises(ValueError, match="not 5 to 4"):
         LengthWindow(minimum=5, maximum=4)
     with pytest.raises(ValueError, match="not 'x'"):

@@ -6,12 +6,13 @@ from multigraft.errors import InputError
 from multigraft.randomness import key_of
 from multigraft.rewards.rules.constraints import Constraints
 from multigraft.rewards.rules.minimum_content import MinimumContent
+from multigraft.rewards.rules.pattern import PatternTimeoutError
 from multigraft.rewards.rules.reference import Reference
 from multigraft.rewards.rules.rule import Rule
 from multigraft.rewards.scores import scored, unscored
 from multigraft.types import Candidate, FailureKind, Prompt, Score
 
-_REVISION = 1
+_REVISION = 2
 """Raised with every change of a rule that may change a score."""
 
 
@@ -75,7 +76,7 @@ class Rules:
         """
         try:
             checks = [check for rule in self._rules if (check := rule.check(prompt, response)) is not None]
-        except InputError as error:
+        except (InputError, PatternTimeoutError) as error:
             return unscored(FailureKind.UNSCORABLE, str(error))
         if not checks:
             return unscored(
