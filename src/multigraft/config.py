@@ -94,7 +94,7 @@ class ExchangeTable(Table):
 class ModelTable(Table):
     """One model of the run."""
 
-    name: str
+    name: Annotated[str, Field(min_length=1)]
     """What strategies, records and datasets call it; distinct."""
     kind: Literal["local", "openai", "scripted"] = "local"
     """An embedded model, one behind endpoints, or one that only makes up answers."""
@@ -156,7 +156,7 @@ class ModelTable(Table):
 class StrategyTable(BaseModel):
     """The strategy and its settings, which the strategy itself checks."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     __pydantic_extra__: dict[str, str | int | float | bool]
 
     name: str = "toa"
@@ -168,7 +168,7 @@ class StrategyTable(BaseModel):
 class RewardPartTable(BaseModel):
     """One scorer and its settings, which the scorer itself checks."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     __pydantic_extra__: dict[str, object]
 
     kind: str
@@ -307,9 +307,13 @@ def checked(settings: Mapping[str, object], file: str | None = None) -> RunFile:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or None
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        given = "" if first["type"] in {"missing", "value_error"} else f", not {first['input']!r}"
+        given = "" if first["type"] in _WITHOUT_VALUE else f", not {first['input']!r}"
         message = f"{first['msg'].removeprefix('Value error, ')}{given}{more}"
         raise InputError(message, file=file, field=field) from error
+
+
+_WITHOUT_VALUE = frozenset({"missing", "value_error", "extra_forbidden"})
+"""Errors whose message leaves the value out: it adds nothing, and an unknown field may hold a key."""
 
 
 def _tuples(value: object) -> object:

@@ -63,6 +63,11 @@ def build_model(table: ModelTable, run_file: RunFile, *, logprobs: bool, progres
     Raises:
         InputError: a setting that does not fit, or an environment variable that is not set.
     """
+    with boundary(InputError, f"model '{table.name}'", TypeError, ValueError):
+        return _built(table, run_file, logprobs=logprobs, progress=progress)
+
+
+def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Progress | None) -> BuiltModel:
     together = table.together
     contestant = Contestant(_sampling(table, run_file.sampling, logprobs=logprobs), table.system, together)
     few_shot = None if table.few_shot is None else FewShot(exchanges=tuple((shown.question, shown.answer) for shown in table.few_shot))

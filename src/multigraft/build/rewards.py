@@ -153,8 +153,11 @@ def _made(made: Callable[..., Thing], place: str, settings: Mapping[str, Any], *
     return made(*args, **{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()})
 
 
-def _text(template: str, place: str) -> str:
+def _text(template: object, place: str) -> str:
     """Return a template: the text itself, or what is in the file it names as `file:PATH`."""
+    if not isinstance(template, str):
+        message = f"must be a text, or the name of a file as file:PATH, not {template!r}"
+        raise InputError(message, field=f"{place}.template")
     if not template.startswith("file:"):
         return template
     with boundary(InputError, f"{place}.template", OSError, UnicodeDecodeError):

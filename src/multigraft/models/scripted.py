@@ -58,8 +58,9 @@ class ScriptedModel:
         failures: Callable[[Request, int], Failure | None] | None = None,
         latency_s: float = 0.0,
     ) -> None:
-        if not callable(answers) and answers is not None and (not answers or not all(answer.strip() for answer in answers)):
-            message = f"the answers of scripted model '{name}' must be texts with a visible character, not {list(answers)!r}"
+        blank = None if answers is None or callable(answers) else next((answer for answer in answers or ("",) if not answer.strip()), None)
+        if blank is not None:
+            message = f"the answers of scripted model '{name}' must be texts with a visible character, not {blank!r}"
             raise ValueError(message)
         if not latency_s >= 0.0:
             message = f"latency_s must be at least 0, not {latency_s}"
