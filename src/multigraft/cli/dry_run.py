@@ -41,6 +41,9 @@ def dry_run(
             message = f"'{line}' is no number"
             raise InputError(message, file=str(rewards), line=number) from None
     names = [name.strip() for name in models.split(",") if name.strip()]
+    if not names or len(set(names)) < len(names):
+        message = f"needs models of distinct names, not '{models}'"
+        raise InputError(message, field="--models")
     given = dict(parse_setting(setting) for setting in settings or [])
     chosen = strategy_from(strategy, {"num_responses": n, "max_parallel": 1} | given)
     for decision in decisions(chosen, names, values, seed=seed):

@@ -32,7 +32,7 @@ def settings_of(
         InputError: names the file and field, or the flag, that does not fit.
     """
     settings = read_run_file(run_file) if run_file else {}
-    settings["prompts"] = str(prompts)
+    settings["prompts"] = str(prompts.absolute())  # so that the run can be resumed from any folder
     if seed is not None:
         settings["seed"] = seed
     chosen = _table(settings, "strategy")

@@ -74,13 +74,17 @@ def resume(
     """
     from multigraft.budget.parse import parse_limits
     from multigraft.cli.settings import restored
+    from multigraft.errors import InputError
     from multigraft.records.folder import SETTINGS_NAME, read_settings
 
     checked = restored(read_settings(run), str(run / SETTINGS_NAME))
     if budget is not None:
         limits = checked.budget.model_copy(update=parse_limits(budget)._asdict())
         checked = checked.model_copy(update={"budget": limits})
-    path = prompts or Path(checked.prompts or "")
+    path = (prompts or Path(checked.prompts or "")).absolute()
+    if prompts is None and not path.is_file():
+        message = "the prompts of this run are not there any more; say with --prompts where they are now"
+        raise InputError(message, file=str(path))
     checked = checked.model_copy(update={"prompts": str(path)})
     _go(run, checked, _read_prompts(path, checked.limit), as_json=as_json, quiet=quiet, changed=budget is not None)
 
@@ -111,13 +115,15 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     from multigraft.cli.progress import FetchBars
     from multigraft.cli.report import print_summary, summary_json
     from multigraft.cli.settings import resolved
+    from multigraft.records.disk import on_disk
     from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
     from multigraft.records.owner import owned
     from multigraft.records.reader import RunRecord
 
     errors = Console(stderr=True, highlight=False)
     plan = plan_of(run_file, FetchBars(errors))
-    folder.mkdir(parents=True, exist_ok=True)
+    with on_disk(f"making {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
     with owned(folder):
         kept = resolved(run_file)
         if (folder / SETTINGS_NAME).is_file() and not changed:
@@ -132,5 +138,8 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
         print_summary(Console(highlight=False), str(folder), summary)
     if ending.reason is not None:
         typer.echo(f"stopped: {ending.reason}. Go on with: multigraft resume {folder}", err=True)
+    elif not summary.responses:
+        why = "every call failed" if summary.failures else "the budget has no room for one call; raise it, or lower max_tokens"
+        typer.echo(f"error: no response was made: {why}", err=True)
     if ending.exit_code or not summary.responses:
         raise typer.Exit(ending.exit_code or 1)
