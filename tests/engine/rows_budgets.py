@@ -167,7 +167,7 @@ def one_run(seed: int, seen: Seen) -> None:
         strategy=strategy,
         models=models,
         judges=[judge := Metered("judge", random, bill, failing)],
-        reward_of=lambda purchases: Judged(purchases.ask_of("judge"), random, bill),
+        reward_of=lambda purchases: Judged(purchases.ask_of("judge", "judged"), random, bill),
         costs=COSTS,
         limits=limits,
         prompt_limits=prompt_limits,

@@ -54,8 +54,8 @@ def judges_of(table: RewardTable) -> tuple[str, ...]:
 class Surroundings:
     """What scorers need of the rest of the run."""
 
-    ask_of: Callable[[str], Ask]
-    """How a judge reaches the model of a name."""
+    ask_of: Callable[[str, str], Ask]
+    """How a judge reaches a chat model, by the names of the model and of the judge."""
     identities: Mapping[str, str]
     """What each model is, by name: part of a judge's version."""
     concurrency: ConcurrencyTable
@@ -121,7 +121,7 @@ def _judge(made: Callable[..., Reward], part: RewardPartTable, place: str, setti
     settings = settings | {"identity": surroundings.identities[part.model]}
     if "template" in settings:
         settings["template"] = _text(settings["template"], place)
-    return _made(made, place, settings, surroundings.ask_of(part.model))
+    return _made(made, place, settings, surroundings.ask_of(part.model, settings["name"]))
 
 
 def _rules(settings: dict[str, Any], place: str) -> Reward:

@@ -65,7 +65,7 @@ class Purchases:
         self.halt = halt
         self._models, self._costs, self._retry = models, costs, retry
         self._prompts: dict[str, Ledger] = {}
-        self._judged: defaultdict[str, Amount] = defaultdict(lambda: NOTHING)
+        self._judged: defaultdict[str, dict[str, Amount]] = defaultdict(dict)
         self._room = asyncio.Event()
         self._places = {name: asyncio.Semaphore(count) for name, count in places.items()}
         self._everywhere: AbstractAsyncContextManager[None] = asyncio.Semaphore(max_in_flight) if max_in_flight else _EVERYWHERE
@@ -134,21 +134,27 @@ class Purchases:
             return None, []
         return max(wait_s for wait_s, _, _ in waits), [(index, failure) for _, index, failure in waits]
 
-    def ask_of(self, model: str) -> Ask:
-        """Return what a judge calls to reach its chat model; `judged` tells what it cost."""
+    def ask_of(self, model: str, scorer: str) -> Ask:
+        """Return what a judge calls to reach its chat model; `judged` tells what it cost.
+
+        Args:
+            model: name of the chat model.
+            scorer: name of the judge; several may share a model.
+        """
 
         async def ask(prompt_id: str, request: Request) -> Sample:
             bought = await self.buy(prompt_id, model, request)
             if isinstance(bought, Shortage):
                 return Failure(FailureKind.BUDGET, str(bought))
-            self._judged[prompt_id] = self._judged[prompt_id].plus(bought.spent[0])
+            spent = self._judged[prompt_id]
+            spent[scorer] = spent.get(scorer, NOTHING).plus(bought.spent[0])
             return bought.samples[0]
 
         return ask
 
-    def judged(self, prompt_id: str) -> Amount:
-        """Take what judges have cost this prompt since it was last asked."""
-        return self._judged.pop(prompt_id, NOTHING)
+    def judged(self, prompt_id: str, scorer: str) -> Amount:
+        """Take what a judge has cost this prompt since it was last asked; nothing for any other scorer."""
+        return self._judged[prompt_id].pop(scorer, NOTHING) if prompt_id in self._judged else NOTHING
 
     async def _attempt(self, prompt_id: str, model: str, request: Request, sending: Sending | None) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
         async with self._places.get(model, _EVERYWHERE), self._everywhere:

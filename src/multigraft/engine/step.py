@@ -131,7 +131,7 @@ class Workshop:
         found = [await missing[0].score(candidate)] if len(missing) == 1 else await asyncio.gather(*[scoring.score(candidate) for scoring in missing])
         for scoring, score in zip(missing, found, strict=True):
             scores[scoring.reward.name] = score
-            judged = self.purchases.judged(prompt.prompt_id)
+            judged = self.purchases.judged(prompt.prompt_id, scoring.reward.name)
             self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.reward.version, score, judged))
         return replace(step, scores=scores)
 

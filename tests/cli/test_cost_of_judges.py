@@ -1,0 +1,47 @@
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from multigraft.cli.main import app
+
+RUN_FILE = """
+[strategy]
+name = "parallel"
+n = 4
+
+[[models]]
+name = "ann"
+kind = "scripted"
+
+[[models]]
+name = "jim"
+kind = "scripted"
+answers = ["Yes"]
+
+[[reward.parts]]
+kind = "rules"
+
+[[reward.parts]]
+kind = "judge"
+model = "jim"
+
+[[reward.parts]]
+kind = "graded_judge"
+name = "graded"
+model = "jim"
+optional = true
+"""
+
+
+def test_what_judging_cost_is_told_of_the_judge_that_spent_it(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(RUN_FILE, "utf-8")
+    (tmp_path / "prompts.jsonl").write_text("".join(f'{{"prompt": "What is {number} + 1?", "reference": "{number + 1}"}}\n' for number in range(3)), "utf-8")
+    command = ["synth", str(tmp_path / "prompts.jsonl"), "-c", str(tmp_path / "run.toml"), "-o", str(tmp_path / "run"), "--json", "-q"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.stderr
+    totals = json.loads(done.stdout)
+    assert {name: spent["calls"] for name, spent in totals["scorers"].items()} == {"rules": 0, "judge": 12, "graded": 12}
+    assert totals["scorers"]["rules"]["tokens"] == 0
+    assert min(totals["scorers"][name]["tokens"] for name in ("judge", "graded")) > 12 * 20  # the wording of a judge alone has more
+    assert totals["spent"]["calls"] == 12 + 24
