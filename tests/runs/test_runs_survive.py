@@ -18,23 +18,23 @@ def holds(row: Row) -> None:
 
 @pytest.mark.slow
 def test_a_wide_run_survives_kills(tmp_path: Path) -> None:
-    holds(row_wide(tmp_path, num_prompts=200, kills_at_random=3, kills_in_traffic=4))
+    holds(row_wide(tmp_path, num_prompts=150, kills_at_random=2, kills_in_traffic=3))
 
 
 @pytest.mark.slow
 def test_a_resume_survives_kills(tmp_path: Path) -> None:
-    holds(row_resume(tmp_path, kills=5, num_prompts=60))
+    holds(row_resume(tmp_path, kills=4, num_prompts=40))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.name)
 def test_a_tree_survives_kills(tmp_path: Path, tree: Tree) -> None:
-    holds(row_tree(tmp_path, tree, kills=3, num_prompts=4))
+    holds(row_tree(tmp_path, tree, kills=2, num_prompts=3))
 
 
 @pytest.mark.slow
 def test_interruptions_lose_nothing_and_leave_nothing_behind(tmp_path: Path) -> None:
-    holds(row_signals(tmp_path, each=2, latency_s=0.3))
+    holds(row_signals(tmp_path, each=1, latency_s=0.2))
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 8])
 def test_scores_that_fail_never_win(tmp_path: Path, batch: int) -> None:
-    holds(row_scores(tmp_path, num_prompts=30, batch=batch))
+    holds(row_scores(tmp_path, num_prompts=20, batch=batch))
 
 
 @pytest.mark.slow
