@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multigraft import __version__
+from multigraft.budget.amount import Amount
 from multigraft.datasets.card import render_card, write_card
 from multigraft.datasets.escape import fenced, markdown_text, yaml_text
 from multigraft.datasets.export import Exported, Target, export
@@ -89,6 +91,16 @@ def test_the_card_says_how_the_data_was_made(tmp_path: Path, make_record: Make) 
     assert "trainer = DPOTrainer(" in card
     for secret in ("10.0.0", "password", "SECRET_NAME", "concurrency"):
         assert secret not in card.replace("\\", "")
+
+
+def test_what_is_not_known_to_be_spent_is_not_told(tmp_path: Path, make_record: Make) -> None:
+    found = exported(make_record, tmp_path, PreferencePairs())
+    assert "| FLOPs spent |" in render_card(found, SETTINGS)
+    unpriced = replace(found, statistics=replace(found.statistics, spent=Amount(tokens=90, calls=5)))
+    card = render_card(unpriced, SETTINGS)
+    assert "| tokens spent | 90 |" in card
+    assert "FLOPs spent" not in card
+    assert "dollars spent" not in card
 
 
 def test_licences_can_come_from_elsewhere(tmp_path: Path, make_record: Make) -> None:

@@ -121,7 +121,10 @@ def _counts(exported: Exported) -> str:
     rows += [[f"prompts without a row: {reason}", count] for reason, count in sorted(counts.skipped.items())]
     rows += [["rows with half a surrogate pair, now U+FFFD", counts.normalised]] if counts.normalised else []
     spent = statistics.spent
-    rows += [["tokens spent", spent.tokens], ["FLOPs spent", f"{spent.flops:.4g}"], ["dollars spent", f"{spent.usd:.4f}"]]
+    rows += [["tokens spent", spent.tokens]]
+    # 0 is what sizes and prices nobody gave add up to, so it says nothing.
+    rows += [["FLOPs spent", f"{spent.flops:.4g}"]] if spent.flops else []
+    rows += [["dollars spent", f"{spent.usd:.4f}"]] if spent.usd else []
     return "## Counts\n\n" + _table(["what", "how many"], rows)
 
 
