@@ -40,6 +40,8 @@ class Built:
     """The scorers of a run."""
 
     rewards: tuple[Reward, ...]
+    retried: frozenset[str]
+    """Names of those whose failures are repeated by whoever scores with them; a judge's calls are repeated as every call of a model is, and nowhere else."""
     combination: Combination
     endpoints: tuple[Endpoints, ...]
     """To be closed at the end."""
@@ -88,7 +90,8 @@ def build_rewards(table: RewardTable, surroundings: Surroundings) -> Built:
         combination = Combination(parts=tuple(parts), how=table.combine, deviations=table.deviations, allow_truncated=table.allow_truncated)
     except ValueError as error:
         raise InputError(str(error), field="reward") from error
-    return Built(tuple(rewards), combination, tuple(opened))
+    retried = frozenset(reward.name for part, reward in zip(table.parts, rewards, strict=True) if part.kind not in JUDGES)
+    return Built(tuple(rewards), retried, combination, tuple(opened))
 
 
 def needs_logprobs(table: RewardTable) -> bool:

@@ -35,6 +35,8 @@ from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
 from multigraft.wire.retry import RetryPolicy
 
+ONCE = RetryPolicy(max_attempts=1)
+
 
 @dataclass(slots=True)
 class Opened:
@@ -133,7 +135,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},
             purchases=purchases,
-            scorings=tuple(Scoring(reward, plan.retry, purchases.halt) for reward in rewards.rewards),
+            scorings=tuple(Scoring(reward, plan.retry if reward.name in rewards.retried else ONCE, purchases.halt) for reward in rewards.rewards),
             combination=rewards.combination,
             templates=plan.templates,
             log=log,
