@@ -47,8 +47,6 @@ class CallRecord:
     """As in `OutcomeRow`; None while it was not told."""
     told_sequence: int | None = None
     """Place of the telling in the record."""
-    told_reward: float | None = None
-    """The reward the strategy was told."""
     scores: dict[str, ScoreRecord] = field(default_factory=dict)
     """By scorer; the latest counts."""
     scores_spent: Amount = NOTHING
@@ -252,7 +250,7 @@ class RunRecord:
             found = record.calls[call_id]
             found.reward, found.reason = reward, None if reason is None else FailureKind(reason)
             if asked is not None:
-                found.asked, found.told_sequence, found.told_reward = asked, sequence, reward
+                found.asked, found.told_sequence = asked, sequence
         for (reason,) in execute("SELECT reason FROM ends WHERE number = ? ORDER BY sequence", (number,)):
             record.ended = reason
         return record
