@@ -49,7 +49,8 @@ def row_owners(folder: Path, *, rounds: int = 20) -> Row:
     return Row(
         f"C19 two processes on one run, {rounds} rounds",
         "one owner; the other exits <= 2 s and says why; a dead owner's run is taken over <= 5 s",
-        f"refused <= {max(refusals_s):.2f} CPU s, {statistics.median(walls_s):.2f} to {max(walls_s):.2f} s (median, most); taken over (first call) <= {max(takeovers_s):.2f} s",
+        f"refused <= {max(refusals_s):.2f} CPU s, {statistics.median(walls_s):.2f} to {max(walls_s):.2f} s; "
+        f"taken over (first call) <= {max(takeovers_s):.2f} s",
         tuple(dict.fromkeys(checks.failed)),
     )
 
