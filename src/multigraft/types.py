@@ -304,6 +304,6 @@ class Reward(Protocol):
 class Ask(Protocol):
     """How a judge reaches its chat model: through the run's budget, retries and records."""
 
-    async def __call__(self, prompt_id: str, request: Request) -> Sample:
-        """Sample once, charged to this prompt; the request holds one seed."""
+    async def __call__(self, candidate: Candidate, request: Request) -> Sample:
+        """Sample once, charged to the candidate's prompt; the request holds one seed."""
         ...

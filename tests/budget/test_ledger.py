@@ -164,15 +164,6 @@ def test_a_resumed_run_counts_what_was_spent() -> None:
     assert {refused(prompt, CALL).scope, refused(run, CALL).scope} == {"prompt", "run"}
 
 
-def test_time_is_up_when_any_ledger_says_so() -> None:
-    run = Ledger(Limits(seconds=10))
-    prompt = Ledger(Limits(seconds=5), parent=run, scope="prompt")
-    assert [prompt.out_of_time(elapsed_s) for elapsed_s in (0, 4.9, 5, 12)] == [False, False, True, True]
-    assert [run.out_of_time(elapsed_s) for elapsed_s in (5, 9.9, 10)] == [False, False, True]
-    assert Ledger(NO_LIMITS, parent=run).out_of_time(10)
-    assert not Ledger(NO_LIMITS).out_of_time(1e12)
-
-
 def test_impossible_limits_are_refused() -> None:
     with pytest.raises(InputError, match="a limit of 0 calls is no limit"):
         Ledger(Limits(calls=0))

@@ -15,6 +15,7 @@ from multigraft.budget.flops import ModelShape
 from multigraft.budget.ledger import Ledger
 from multigraft.budget.price import Price
 from multigraft.budget.shortage import Shortage
+from multigraft.engine.entry import Entry
 from multigraft.engine.purchases import Bought, Purchases, Sending
 from multigraft.strategies.table import strategy_from
 from multigraft.types import Ask, Candidate, Completion, Failure, FailureKind, Finish, Message, Prompt, Request, Sample, Sampling, Score, Usage
@@ -96,7 +97,7 @@ class Judged:
     async def score(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
         (candidate,) = candidates
         text = f"Is it good? {candidate.completion.text}"
-        sample = await self.ask(candidate.prompt.prompt_id, Request((Message("user", text),), Sampling(max_tokens=4), (candidate.call.seed,)))
+        sample = await self.ask(candidate, Request((Message("user", text),), Sampling(max_tokens=4), (candidate.call.seed,)))
         if isinstance(sample, Failure):
             return [Score(None, sample.kind, sample.message)]
         self.bill.judge_calls += 1
@@ -111,9 +112,9 @@ class Watched(Purchases):
         self.turned_away: list[tuple[str, str, Amount]] = []
         self.ledgers: dict[str, Ledger] = {}
 
-    def open(self, prompt_id: str, ledger: Ledger) -> None:
-        self.ledgers[prompt_id] = ledger
-        super().open(prompt_id, ledger)
+    def open(self, entry: Entry, ledger: Ledger) -> None:
+        self.ledgers[entry.prompt.prompt_id] = ledger
+        super().open(entry, ledger)
 
     async def buy(self, prompt_id: str, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
         bought = await super().buy(prompt_id, model, request, sending)

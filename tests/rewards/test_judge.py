@@ -8,7 +8,7 @@ import pytest
 from multigraft.randomness import seed_of
 from multigraft.rewards.judge import GradedJudge, YesNoJudge
 from multigraft.testing.reward_suite import candidate
-from multigraft.types import Completion, Failure, FailureKind, Finish, Request, Sample, Sampling, Score, TokenLogprob, Usage
+from multigraft.types import Candidate, Completion, Failure, FailureKind, Finish, Request, Sample, Sampling, Score, TokenLogprob, Usage
 
 
 class ScriptedAsk:
@@ -20,11 +20,11 @@ class ScriptedAsk:
         self.most_in_flight = 0
         self._in_flight = 0
 
-    async def __call__(self, prompt_id: str, request: Request) -> Sample:
+    async def __call__(self, candidate: Candidate, request: Request) -> Sample:
         self._in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self._in_flight)
         position = len(self.asked)
-        self.asked.append((prompt_id, request))
+        self.asked.append((candidate.prompt.prompt_id, request))
         await asyncio.sleep(0)
         self._in_flight -= 1
         return self.samples[position % len(self.samples)]

@@ -40,7 +40,7 @@ def candidates() -> list[Candidate]:
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_yes_no_judge_prefers_plainly_better_answers(model: LocalModel) -> None:
-    async def ask(prompt_id: str, request: Request) -> Sample:
+    async def ask(candidate: Candidate, request: Request) -> Sample:
         return (await model.generate(request))[0]
 
     values = [score.value for score in await YesNoJudge(ask).score(candidates())]
@@ -53,7 +53,7 @@ async def test_the_yes_no_judge_prefers_plainly_better_answers(model: LocalModel
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_graded_judge_gives_grades_or_says_that_it_cannot(model: LocalModel) -> None:
-    async def ask(prompt_id: str, request: Request) -> Sample:
+    async def ask(candidate: Candidate, request: Request) -> Sample:
         return (await model.generate(request))[0]
 
     scores = await GradedJudge(ask, max_tokens=80).score(candidates()[:4])

@@ -15,7 +15,7 @@ from multigraft.types import Candidate, Completion, Failure, FailureKind, Finish
 from multigraft.wire.exchange import Reply
 
 
-async def hearing(prompt_id: str, request: Request) -> Sample:
+async def hearing(candidate: Candidate, request: Request) -> Sample:
     """Answer by a hash of what is asked; one in five says nothing of use."""
     heard = sum(map(ord, request.messages[0].content)) % 10
     text = "Hm." if heard % 5 == 4 else f"Score: {heard + 1}"

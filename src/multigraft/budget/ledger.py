@@ -8,7 +8,7 @@ not 1.0, and a refund would not restore what the reservation took. Both rounding
 Nothing here waits or locks: a ledger belongs to one event loop, and each of its steps is done before another begins.
 """
 
-from math import ceil, floor, inf
+from math import ceil, floor
 from typing import Literal, TypeAlias
 
 from multigraft.budget.amount import NOTHING, Amount, Limits
@@ -116,7 +116,7 @@ class Ledger:
     """What may be spent, what is, and what calls in flight may still cost.
 
     Args:
-        limits: of this ledger; `seconds` is only looked at by `out_of_time`.
+        limits: of this ledger; `seconds` are not its affair: it has no clock.
         parent: a ledger whose limits hold as well, of the run for a prompt.
         spent: what was spent before, for a resumed run. It is not passed on to the parent, which is given its own.
         scope: what it is the ledger of, for messages.
@@ -198,22 +198,6 @@ class Ledger:
     def overrun(self) -> Amount:
         """By how much calls did cost more than was reserved for them, summed; nothing unless a server reported more than the bound."""
         return _amount(*self.accounts[0].excess)
-
-    def out_of_time(self, elapsed_s: float) -> bool:
-        """Whether this ledger's or an upper one's limit of seconds is reached.
-
-        Args:
-            elapsed_s: seconds worked so far; >= 0.
-
-        Returns:
-            True when no further call may be sent.
-        """
-        ledger: Ledger | None = self
-        while ledger:
-            if elapsed_s >= (inf if ledger.limits.seconds is None else ledger.limits.seconds):
-                return True
-            ledger = ledger.parent
-        return False
 
     def _shortage(self, wanted: Units) -> Shortage:
         short: list[Shortage] = []

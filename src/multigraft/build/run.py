@@ -127,7 +127,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         log = RunLog(folder)  # first, as it completes a record whose making was cut off
         stack.callback(log.close)
         resumption, unscored = _resumption(plan, folder, rewards.combination)
-        purchases.ledger = Ledger(purchases.ledger.limits, spent=resumption.spent)
+        purchases.ledger, purchases.log = Ledger(purchases.ledger.limits, spent=resumption.spent), log
         log.append(SessionRow(resumption.session, 0.0, {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}))
         for built in plan.models.values():
             if built.starting is not None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from multigraft.budget.amount import NO_LIMITS, Limits
 from multigraft.budget.ledger import Ledger
+from multigraft.engine.entry import Entry
 from multigraft.engine.halt import Halt
 from multigraft.engine.replay import Restored, Resumption
 from multigraft.engine.run import PromptRun
-from multigraft.engine.step import Entry, Stepped, Workshop
+from multigraft.engine.step import Stepped, Workshop
 from multigraft.errors import MultigraftError, RecordError
 from multigraft.knowledge import REWARD
 from multigraft.records.reader import CallRecord, PromptRecord
@@ -138,7 +139,8 @@ class Campaign:
             if self.halt.stopped:
                 return
             if isinstance(waiting, PromptRecord):
-                self.workshop.purchases.open(waiting.prompt.prompt_id, Ledger(self.prompt_limits, self.ledger, waiting.spent(), scope="prompt"))
+                entry = Entry(waiting.prompt, self._numbers, waiting.number)
+                self.workshop.purchases.open(entry, Ledger(self.prompt_limits, self.ledger, waiting.spent(), scope="prompt"))
                 await self._rescore(waiting)
                 self.workshop.purchases.close(waiting.prompt.prompt_id)
                 continue
@@ -160,7 +162,7 @@ class Campaign:
         else:
             entry, state = Entry(waiting, self._numbers), self.strategy.init(waiting.prompt_id, self.models, self.seed)
             ledger = Ledger(self.prompt_limits, self.ledger, scope="prompt")
-        self.workshop.purchases.open(entry.prompt.prompt_id, ledger)
+        self.workshop.purchases.open(entry, ledger)
         return PromptRun(
             entry=entry,
             strategy=self.strategy,
@@ -170,6 +172,7 @@ class Campaign:
             halt=self.halt,
             recorded=recorded,
             cost_unit=self.cost_unit,
+            limit_s=self.prompt_limits.seconds,
             noticed=self.tally.notice,
         )
 

@@ -6,7 +6,6 @@ The one loop of retries in the project. Each attempt is reserved and settled on 
 import asyncio
 import itertools
 import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,8 +15,11 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.cost import ModelCost, prompt_tokens_bound
 from multigraft.budget.ledger import Ledger, Reservation
 from multigraft.budget.shortage import Shortage
+from multigraft.engine.entry import Entry
 from multigraft.engine.halt import UNSENT, Halt
-from multigraft.types import Ask, Completion, Failure, FailureKind, Model, Request, Sample, Usage
+from multigraft.records.log import RunLog
+from multigraft.records.rows import JudgingRow
+from multigraft.types import Ask, Candidate, Completion, Failure, FailureKind, Model, Request, Sample, Usage
 from multigraft.wire.retry import RetryPolicy, delay_s
 
 Sending: TypeAlias = Callable[[Amount], Awaitable[None]]
@@ -64,20 +66,21 @@ class Purchases:
         self.ledger = ledger
         self.halt = halt
         self._models, self._costs, self._retry = models, costs, retry
-        self._prompts: dict[str, Ledger] = {}
-        self._judged: defaultdict[str, dict[str, Amount]] = defaultdict(dict)
+        self.log: RunLog | None = None
+        """Where calls of judges are noted before they are sent; None: nowhere, for trying things out."""
+        self._prompts: dict[str, tuple[Entry, Ledger]] = {}
+        self._judged: dict[tuple[str, int, str], Amount] = {}
         self._room = asyncio.Event()
         self._places = {name: asyncio.Semaphore(count) for name, count in places.items()}
         self._everywhere: AbstractAsyncContextManager[None] = asyncio.Semaphore(max_in_flight) if max_in_flight else _EVERYWHERE
 
-    def open(self, prompt_id: str, ledger: Ledger) -> None:
+    def open(self, entry: Entry, ledger: Ledger) -> None:
         """Begin to charge a prompt's calls to its own ledger, a child of the run's."""
-        self._prompts[prompt_id] = ledger
+        self._prompts[entry.prompt.prompt_id] = entry, ledger
 
     def close(self, prompt_id: str) -> None:
         """Forget a finished prompt."""
         self._prompts.pop(prompt_id, None)
-        self._judged.pop(prompt_id, None)
 
     def bound(self, model: str, request: Request) -> Amount:
         """Return the most that one attempt of the request can cost."""
@@ -142,23 +145,32 @@ class Purchases:
             scorer: name of the judge; several may share a model.
         """
 
-        async def ask(prompt_id: str, request: Request) -> Sample:
-            bought = await self.buy(prompt_id, model, request)
+        async def ask(candidate: Candidate, request: Request) -> Sample:
+            prompt_id, call_id = candidate.prompt.prompt_id, candidate.call.call_id
+
+            async def sending(bound: Amount) -> None:
+                if self.log is not None:
+                    entry, _ = self._prompts[prompt_id]
+                    self.log.append(JudgingRow(entry.enter(self.log), call_id, scorer, bound))
+                    await self.log.durable()
+
+            bought = await self.buy(prompt_id, model, request, sending)
             if isinstance(bought, Shortage):
                 return Failure(FailureKind.BUDGET, str(bought))
-            spent = self._judged[prompt_id]
-            spent[scorer] = spent.get(scorer, NOTHING).plus(bought.spent[0])
+            key = prompt_id, call_id, scorer
+            self._judged[key] = self._judged.get(key, NOTHING).plus(bought.spent[0])
             return bought.samples[0]
 
         return ask
 
-    def judged(self, prompt_id: str, scorer: str) -> Amount:
-        """Take what a judge has cost this prompt since it was last asked; nothing for any other scorer."""
-        return self._judged[prompt_id].pop(scorer, NOTHING) if prompt_id in self._judged else NOTHING
+    def judged(self, candidate: Candidate, scorer: str) -> Amount:
+        """Take what judging a response has cost since this was last asked; nothing for a scorer that is no judge."""
+        return self._judged.pop((candidate.prompt.prompt_id, candidate.call.call_id, scorer), NOTHING)
 
     async def _attempt(self, prompt_id: str, model: str, request: Request, sending: Sending | None) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
         async with self._places.get(model, _EVERYWHERE), self._everywhere:
-            reservation = await self._reserve(self._prompts.get(prompt_id, self.ledger), self.bound(model, request))
+            _, ledger = self._prompts.get(prompt_id, (None, self.ledger))
+            reservation = await self._reserve(ledger, self.bound(model, request))
             if isinstance(reservation, Shortage):
                 return reservation
             charged = NOTHING

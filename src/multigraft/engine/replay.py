@@ -16,7 +16,7 @@ from multigraft.rewards.combine import Combination
 from multigraft.strategies.base import State, Strategy
 from multigraft.types import Call, Failure, Outcome, Sample
 
-FINISHED = frozenset({"done", "failed"})
+FINISHED = frozenset({"done", "failed", "overtime"})
 """Reasons to end that more budget or time would not change."""
 
 

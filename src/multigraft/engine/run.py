@@ -1,14 +1,16 @@
 """One prompt, from its first call to its last: the whole flow on one screen."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from multigraft.budget.shortage import Shortage
+from multigraft.engine.entry import Entry
 from multigraft.engine.halt import Halt
 from multigraft.engine.replay import outcome_of
-from multigraft.engine.step import Entry, Stepped, Workshop, groups_of
+from multigraft.engine.step import Stepped, Workshop, groups_of
 from multigraft.knowledge import REWARD, Knowledge
 from multigraft.records.reader import CallRecord
 from multigraft.records.rows import EndRow, OutcomeRow
@@ -29,6 +31,7 @@ class PromptRun:
         halt: the run's stop; asked before anything is sent.
         recorded: calls of the record, by id: those not told yet are not sent again.
         cost_unit: see `replay.outcome_of`.
+        limit_s: seconds of this process after which the prompt asks nothing more; None: no limit.
         noticed: called with every step told, for whoever counts.
     """
 
@@ -41,9 +44,11 @@ class PromptRun:
     recorded: dict[int, CallRecord] = field(default_factory=dict)
     cost_unit: str | None = None
     noticed: Callable[[Stepped, Score | None], None] = lambda _step, _score: None
+    limit_s: float | None = None
     texts: dict[int, str] = field(default_factory=dict)
     _steps: asyncio.Queue[list[Stepped]] = field(default_factory=asyncio.Queue)
     _short: bool = False
+    _began_s: float = field(default_factory=time.monotonic)
 
     async def finish(self) -> str | None:
         """Work until the strategy is done, the budget has no room, or the run halts.
@@ -56,7 +61,7 @@ class PromptRun:
         async with asyncio.TaskGroup() as tasks:
             under_way = self._dispatch(tasks, pending)
             while True:
-                if not self.halt.stopped and not self._short:
+                if not self.halt.stopped and not self._short and not self._is_late():
                     under_way += self._dispatch(tasks, self._asks())
                 if under_way == 0:
                     break
@@ -67,6 +72,9 @@ class PromptRun:
                         self._tell(step)
                 await self.workshop.log.durable()
         return self._end()
+
+    def _is_late(self) -> bool:
+        return self.limit_s is not None and time.monotonic() - self._began_s >= self.limit_s
 
     def _asks(self) -> list[Call]:
         calls = []
@@ -123,6 +131,8 @@ class PromptRun:
     def _end(self) -> str | None:
         if self._short:
             reason = "budget"
+        elif not self.halt.stopped and isinstance(self.strategy.ask(self.state), Call):  # the state is of no use any more
+            reason = "overtime"
         elif self.halt.out_of_time:
             reason = "seconds"
         elif self.halt.stopped:

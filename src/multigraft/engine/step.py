@@ -1,7 +1,7 @@
 """One step of a prompt: render the calls, buy the responses, record them, score them."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import groupby
@@ -10,14 +10,15 @@ import orjson
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.shortage import Shortage
+from multigraft.engine.entry import Entry
 from multigraft.engine.halt import UNSENT, is_down
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.scoring import Scoring
 from multigraft.prompting.render import Templates, render
 from multigraft.records.log import RunLog
-from multigraft.records.rows import PromptRow, ResponseRow, ScoreRow, SentRow
+from multigraft.records.rows import ResponseRow, ScoreRow, SentRow
 from multigraft.rewards.combine import Combination
-from multigraft.types import Call, Candidate, Completion, Prompt, Request, Sample, Sampling, Score
+from multigraft.types import Call, Candidate, Completion, Request, Sample, Sampling, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +30,6 @@ class Contestant:
     """System text of its own."""
     together: bool = False
     """Several samples of the same messages may be asked in one request."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """A prompt's place in the record. A prompt is entered when its first call is about to be sent, so one that no budget is left for leaves no trace."""
-
-    prompt: Prompt
-    numbers: Iterator[int]
-    """Where the next number comes from."""
-    number: int | None = None
-    """None while it is not entered."""
-
-    def enter(self, log: RunLog) -> int:
-        """Enter the prompt, the first time; return its number."""
-        if self.number is None:
-            self.number = next(self.numbers)
-            log.append(PromptRow(self.number, self.prompt))
-        return self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +114,7 @@ class Workshop:
         found = [await missing[0].score(candidate)] if len(missing) == 1 else await asyncio.gather(*[scoring.score(candidate) for scoring in missing])
         for scoring, score in zip(missing, found, strict=True):
             scores[scoring.reward.name] = score
-            judged = self.purchases.judged(prompt.prompt_id, scoring.reward.name)
+            judged = self.purchases.judged(candidate, scoring.reward.name)
             self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.reward.version, score, judged))
         return replace(step, scores=scores)
 

@@ -16,6 +16,12 @@ from multigraft.records.folder import LOG_NAME, read_settings
 from multigraft.records.schema import COLUMNS, SCHEMA_VERSION, prompt_of, sample_of, score_of
 from multigraft.types import Call, Completion, FailureKind, Json, Prompt, Role, Sample, Score
 
+_SAME = "number = j.number AND call_id = j.call_id AND scorer = j.scorer AND sequence > j.sequence"
+_UNANSWERED_JUDGING = (
+    f"judging j WHERE ifnull((SELECT min(sequence) FROM scores WHERE {_SAME}), 1e18) > ifnull((SELECT min(sequence) FROM judging WHERE {_SAME}), 1e17)"  # noqa: S608 - fixed texts
+)
+"""Calls of a judge that were followed by another before the judge's score, or by nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreRecord:
@@ -201,18 +207,19 @@ class RunRecord:
 
     def spent(self) -> Amount:
         """Add up what the run has cost: calls, scorings, and the bound of what crashes cut off."""
-        total = NOTHING
-        for table in ("responses", "scores"):
-            row = self._database.execute(f"SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM {table}").fetchone()  # noqa: S608 - fixed texts
-            total = total.plus(Amount(*(value or 0 for value in row)))
+        total = self._sum("responses").plus(self._sum("scores"))
         return total.plus(self.wasted())
 
     def wasted(self) -> Amount:
-        """Add up the bounds of all calls sent, but for the last of each call that has a response: what crashes may have cost."""
-        row = self._database.execute(
-            "SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM sent s WHERE NOT (sequence = (SELECT max(sequence) FROM sent WHERE number = s.number "
-            "AND call_id = s.call_id) AND EXISTS (SELECT 1 FROM responses r WHERE r.number = s.number AND r.call_id = s.call_id))"
-        ).fetchone()
+        """Add up the bounds of all calls, judges' included, that nothing is recorded to have come of: what crashes may have cost."""
+        calls = self._sum(
+            "sent s WHERE NOT (sequence = (SELECT max(sequence) FROM sent WHERE number = s.number AND call_id = s.call_id) "
+            "AND EXISTS (SELECT 1 FROM responses r WHERE r.number = s.number AND r.call_id = s.call_id))"
+        )
+        return calls.plus(self._sum(_UNANSWERED_JUDGING))
+
+    def _sum(self, rows: str, *values: int) -> Amount:
+        row = self._database.execute(f"SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM {rows}", values).fetchone()  # noqa: S608 - fixed texts
         return Amount(*(value or 0 for value in row))
 
     def unscored(self) -> list[int]:
@@ -239,6 +246,7 @@ class RunRecord:
         for call, bound in sent.values():
             record.interrupted.append(call)
             record.wasted = record.wasted.plus(bound)
+        record.wasted = record.wasted.plus(self._sum(f"{_UNANSWERED_JUDGING} AND number = ?", number))
         for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
             _, _, call_id, scorer, version, flops, tokens, usd, calls, *score = row
             found = record.calls[call_id]

@@ -60,6 +60,18 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgingRow:
+    """A judge about to be called. One without a score of that judge after it was cut off by a crash; it may have been billed."""
+
+    number: int
+    call_id: int
+    """Of the response it judges."""
+    scorer: str
+    bound: Amount
+    """What was reserved for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class OutcomeRow:
     """What the strategy was told of a call."""
 
@@ -78,7 +90,7 @@ class EndRow:
 
     number: int
     reason: str
-    """`done`, `budget`, `seconds` or `failed`; a run with more budget takes up `budget` and `seconds` again."""
+    """`done`, `failed`, `overtime` (its own seconds are spent), `budget` or `seconds`; a run with more budget takes up the last two again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +105,4 @@ class SessionRow:
     """Versions and machine, for people."""
 
 
-Row = PromptRow | SentRow | ResponseRow | ScoreRow | OutcomeRow | EndRow | SessionRow
+Row = PromptRow | SentRow | ResponseRow | JudgingRow | ScoreRow | OutcomeRow | EndRow | SessionRow

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import orjson
 
-from multigraft.records.rows import EndRow, OutcomeRow, PromptRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
+from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
 from multigraft.types import Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Sample, Score, TokenLogprob, Usage
 
 SCHEMA_VERSION = 1
@@ -29,6 +29,10 @@ CREATE TABLE responses (
   prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
   context_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL, endpoint TEXT NOT NULL, latency_s REAL NOT NULL) STRICT;
 CREATE UNIQUE INDEX responses_by_call ON responses (number, call_id);
+CREATE TABLE judging (
+  sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL,
+  flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL) STRICT;
+CREATE INDEX judging_by_call ON judging (number, call_id);
 CREATE TABLE scores (
   sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL, version TEXT NOT NULL,
   flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL,
@@ -49,6 +53,7 @@ COLUMNS = {
         "sequence, number, call_id, digest, attempts, flops, tokens, usd, calls, text, reasoning, finish, mean_logprob, first_token, flags, failure, message, "
         "possibly_billed, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, context_tokens, estimated, endpoint, latency_s"
     ),
+    "judging": "sequence, number, call_id, scorer, flops, tokens, usd, calls",
     "scores": "sequence, number, call_id, scorer, version, flops, tokens, usd, calls, value, reason, message, retryable, truncated",
     "outcomes": "sequence, number, call_id, reward, reason, asked",
     "ends": "sequence, number, reason",
@@ -68,6 +73,8 @@ def values_of(sequence: int, row: Row) -> tuple[str, tuple[Value, ...]]:
         case ScoreRow(number, call_id, scorer, version, score, spent):
             said = (score.value, score.reason, score.message, int(score.retryable), int(score.truncated))
             return "scores", (sequence, number, call_id, scorer, version, *spent, *said)
+        case JudgingRow(number, call_id, scorer, bound):
+            return "judging", (sequence, number, call_id, scorer, *bound)
         case OutcomeRow(number, call_id, reward, reason, asked):
             return "outcomes", (sequence, number, call_id, reward, reason, asked)
         case SentRow(number, call, bound):

@@ -98,7 +98,7 @@ class Judge(ABC):
         prompt = candidate.prompt
         # Keyed by what is judged, not by when: the same response gets the same seed in a resumed run.
         seed = seed_of(self._name, prompt.prompt_id, candidate.call.call_id)
-        sample = await self._ask(prompt.prompt_id, Request((Message("user", self._message(candidate)),), self._sampling, (seed,)))
+        sample = await self._ask(candidate, Request((Message("user", self._message(candidate)),), self._sampling, (seed,)))
         return of_failure(sample) if isinstance(sample, Failure) else self._read(sample)
 
     def _message(self, candidate: Candidate) -> str:
