@@ -50,10 +50,14 @@ class Summary:
     responses: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by kind."""
+    failure_message: str = ""
+    """What the first of them said."""
     repeated: Counter[str] = field(default_factory=Counter)
     """Failed attempts that were repeated, by kind."""
     unscored: Counter[str] = field(default_factory=Counter)
     """Responses without a reward, by kind."""
+    unscored_message: str = ""
+    """What was said of the first of them."""
     truncated: int = 0
     """Responses cut off by their token limit."""
     duplicates: int = 0
@@ -139,8 +143,11 @@ def _add_call(summary: Summary, call: CallRecord) -> None:
         summary.scorers[found.scorer] = summary.scorers.get(found.scorer, NOTHING).plus(found.spent)
     if not isinstance(call.sample, Completion):
         summary.failures[call.sample.kind] += 1
+        summary.failure_message = summary.failure_message or call.sample.message
         return
     summary.responses += 1
     summary.truncated += call.sample.finish == "length"
     if call.reward is None:
         summary.unscored[call.reason or "not scored yet"] += 1
+        said = next((found.score.message for found in call.scores.values() if found.score.value is None), "")
+        summary.unscored_message = summary.unscored_message or said or str(call.reason or "not scored yet")

@@ -130,6 +130,9 @@ def _judge(made: Callable[..., Reward], part: RewardPartTable, place: str, setti
 def _rules(settings: dict[str, Any], place: str) -> Reward:
     rules, gate = settings.pop("rules", None), settings.pop("gate", True)
     chosen: dict[str, Any] = {}
+    if rules is not None and not isinstance(rules, list | tuple):
+        message = f"must be a list of rules, not {rules!r}"
+        raise InputError(message, field=f"{place}.rules")
     if rules is not None:
         chosen["rules"] = tuple(_rule(rule, place) for rule in rules)
     if gate is not True:
@@ -137,8 +140,11 @@ def _rules(settings: dict[str, Any], place: str) -> Reward:
     return _made(Rules, place, settings | chosen)
 
 
-def _rule(spec: str | Mapping[str, Any], place: str) -> Rule:
+def _rule(spec: object, place: str) -> Rule:
     """Read one rule: its name, or a table `{ rule = NAME, ... }` with its settings."""
+    if not isinstance(spec, str | Mapping):
+        message = f"a rule is a name, or a table with its settings, not {spec!r}"
+        raise InputError(message, field=place)
     settings = {"rule": spec} if isinstance(spec, str) else dict(spec)
     name = str(settings.pop("rule", ""))
     if name not in _RULES:
@@ -148,7 +154,12 @@ def _rule(spec: str | Mapping[str, Any], place: str) -> Rule:
 
 
 def _made(made: Callable[..., Thing], place: str, settings: Mapping[str, Any], *args: object) -> Thing:
-    known = {name for name, found in inspect.signature(made).parameters.items() if found.kind is inspect.Parameter.KEYWORD_ONLY} or set(settings)
+    parameters = {name: found for name, found in inspect.signature(made).parameters.items() if found.kind is inspect.Parameter.KEYWORD_ONLY}
+    known = set(parameters) or set(settings)
+    for name, found in parameters.items():
+        if found.default is inspect.Parameter.empty and name not in settings:
+            message = f"needs the setting '{name}'"
+            raise InputError(message, field=place)
     for name in settings:
         if name not in known:
             what = f"setting of {place}:"

@@ -78,6 +78,9 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     if not run_file.models:
         message = "no models; name some with --models, or in a run file (`multigraft init` writes one)"
         raise InputError(message)
+    if "num_responses" in run_file.strategy.__pydantic_extra__:
+        message = "is called n in a run file, and -n on the command line"
+        raise InputError(message, field="strategy.num_responses")
     settings = {"num_responses": run_file.strategy.n} | run_file.strategy.__pydantic_extra__
     strategy = strategy_from(run_file.strategy.name, settings)
     logprobs = needs_logprobs(run_file.reward)

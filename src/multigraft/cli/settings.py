@@ -38,15 +38,16 @@ def settings_of(
     chosen = _table(settings, "strategy")
     if strategy is not None and chosen.get("name", "toa") != strategy:
         chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen else {})  # the settings of another strategy do not carry over
+    chosen |= dict(parse_setting(change) for change in changes)
     if n is not None:
         chosen["n"] = n
-    chosen |= dict(parse_setting(change) for change in changes)
     settings["strategy"] = chosen
     if models is not None:
         settings["models"] = _models(models, settings)
     if reward is not None:
         settings["reward"] = {"parts": list(parts_of(reward))}
-    settings["models"] = _with_judges(settings)
+    if isinstance(settings.get("models", []), list):
+        settings["models"] = _with_judges(settings)
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
         settings["budget"] = _table(settings, "budget") | limits
@@ -104,7 +105,7 @@ def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]
 def _with_judges(settings: Mapping[str, object]) -> list[object]:
     """Add the models that judge and are not listed, so that `--reward judge:MODEL` takes whatever `--models` takes."""
     tables = settings.get("models", [])
-    models = list(tables) if isinstance(tables, list | tuple) else []
+    models = list(tables) if isinstance(tables, list) else []
     known = {str(table.get("name")): table for table in models if isinstance(table, dict)}
     for part in _parts(settings):
         named = part.get("model") if part.get("kind") in JUDGES else None

@@ -115,6 +115,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     from multigraft.cli.progress import FetchBars
     from multigraft.cli.report import print_summary, summary_json
     from multigraft.cli.settings import resolved
+    from multigraft.cli.text import shown
     from multigraft.records.disk import on_disk
     from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
     from multigraft.records.owner import owned
@@ -139,7 +140,10 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     if ending.reason is not None:
         typer.echo(f"stopped: {ending.reason}. Go on with: multigraft resume {folder}", err=True)
     elif not summary.responses:
-        why = "every call failed" if summary.failures else "the budget has no room for one call; raise it, or lower max_tokens"
+        failed = f"every call failed; one said: {shown(summary.failure_message, 300)}"
+        why = failed if summary.failures else "the budget has no room for one call; raise it, or lower max_tokens"
         typer.echo(f"error: no response was made: {why}", err=True)
-    if ending.exit_code or not summary.responses:
+    elif summary.without_reward == summary.prompts:
+        typer.echo(f"error: no response has a reward; one is without for: {shown(summary.unscored_message, 300)}", err=True)
+    if ending.exit_code or summary.without_reward == summary.prompts:
         raise typer.Exit(ending.exit_code or 1)
