@@ -21,6 +21,8 @@ from multigraft.records.rows import OutcomeRow, SessionRow
 from multigraft.strategies.base import Strategy
 from multigraft.types import Completion, Prompt, Score
 
+PATIENCE_S = 60.0
+"""How long calls in flight are waited for when the time budget is spent: long enough for most answers, which are paid for, but not for a dead endpoint."""
 SESSION_INTERVAL_S = 5.0
 """How often the seconds worked are recorded."""
 
@@ -121,9 +123,9 @@ class Campaign:
             done, pending = await asyncio.wait(pending, timeout=0.2, return_when=asyncio.FIRST_EXCEPTION)
             for worker in done:
                 _raise_first(worker)
-            if self.halt.stopped and not self.halt.patient:
+            if self.halt.stopped:
                 stopped_s = time.monotonic() if stopped_s is None else stopped_s
-                if time.monotonic() - stopped_s > self.drain_s:
+                if time.monotonic() - stopped_s > (PATIENCE_S if self.halt.patient else self.drain_s):
                     return
 
     def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt]:

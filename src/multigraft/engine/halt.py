@@ -26,7 +26,7 @@ class Halt:
         """For people; None while the run goes on."""
         self.out_of_time = False
         self.patient = False
-        """Whether calls in flight are waited for however long they take."""
+        """Whether calls in flight get more time to end than after an interruption."""
         self._up = set(models)
         self._stopping = asyncio.Event()
 

@@ -70,7 +70,6 @@ class PromptRun:
                 for steps in told:
                     for step in steps:
                         self._tell(step)
-                await self.workshop.log.durable()
         return self._end()
 
     def _is_late(self) -> bool:

@@ -33,7 +33,8 @@ class RunLog:
         self._path = folder / LOG_NAME
         self._thread = ThreadPoolExecutor(1, "record")
         self._rows: list[tuple[str, tuple[Value, ...]]] = []
-        self._flush: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self._writing: asyncio.Future[None] | None = None
         self.error: RecordError | None = None
         """Set once a commit failed; nothing is recorded from then on, and nothing more may be paid for."""
         try:
@@ -76,29 +77,38 @@ class RunLog:
             DiskFullError: there is no space; the rows are kept and tried once more by `close`.
             RecordError: the log cannot be written.
         """
-        wanted = self._sequence
-        while self._durable < wanted:
-            if self.error is not None:
-                raise self.error
-            if self._flush is None:
-                self._flush = asyncio.ensure_future(self._write())
-            await asyncio.shield(self._flush)
+        if self.error is not None:
+            raise self.error
+        if self._durable >= self._sequence:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._write())
+        await waiter
 
     async def _write(self) -> None:
-        """Commit what there is; a failure is kept in `error`, as everybody who waits may be gone by then."""
+        """Commit for as long as somebody waits; a failure is kept in `error` as well, as everybody who waits may be gone by then."""
         try:
-            await asyncio.sleep(0)  # whoever is ready now joins this commit
-            rows, self._rows = self._rows, []
-            latest = self._sequence
-            try:
-                await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, rows)
-                self._durable = latest
-            except sqlite3.Error as error:
-                self._rows = rows + self._rows
-                self.error = self._failed(error)
-                self.error.__cause__ = error
+            while self._waiters and self.error is None:
+                await asyncio.sleep(0)  # whoever is ready now joins this commit
+                rows, self._rows = self._rows, []
+                waiters, self._waiters = self._waiters, []
+                latest = self._sequence
+                try:
+                    await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, rows)
+                    self._durable = latest
+                except sqlite3.Error as error:
+                    self._rows = rows + self._rows
+                    self.error = self._failed(error)
+                    self.error.__cause__ = error
+                    waiters += self._waiters
+                    self._waiters = []
+                for waiter in waiters:
+                    if not waiter.done():
+                        waiter.set_result(None) if self.error is None else waiter.set_exception(self.error)
         finally:
-            self._flush = None
+            self._writing = None
 
     def _commit(self, rows: list[tuple[str, tuple[Value, ...]]]) -> None:
         tables: defaultdict[str, list[tuple[Value, ...]]] = defaultdict(list)
