@@ -117,15 +117,18 @@ class Campaign:
         return self.tally
 
     async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
-        stopped_s: float | None = None
+        grace_s: float | None = None
+        until_s = 0.0
         pending = set(workers)
         while pending:
             done, pending = await asyncio.wait(pending, timeout=0.2, return_when=asyncio.FIRST_EXCEPTION)
             for worker in done:
                 _raise_first(worker)
             if self.halt.stopped:
-                stopped_s = time.monotonic() if stopped_s is None else stopped_s
-                if time.monotonic() - stopped_s > (PATIENCE_S if self.halt.patient else self.drain_s):
+                allowed_s = PATIENCE_S if self.halt.patient else self.drain_s
+                if grace_s != allowed_s:  # just stopped, or interrupted while it waited for its last calls
+                    grace_s, until_s = allowed_s, time.monotonic() + allowed_s
+                if time.monotonic() > until_s:
                     return
 
     def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt]:
