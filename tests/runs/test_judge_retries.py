@@ -32,7 +32,9 @@ def test_a_failing_judge_is_called_as_often_as_the_run_file_says(tmp_path: Path)
         (tmp_path / "run.toml").write_text(RUN_FILE.format(url=server.url))
         arguments = ("synth", tmp_path / "prompts.jsonl", "-c", tmp_path / "run.toml", "-o", tmp_path / "run", "--json", "-q")
         command = [sys.executable, "-m", "multigraft", *map(str, arguments)]
-        totals = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1  # a run without any reward is no success
+        totals = json.loads(done.stdout)
         assert server.stats()["calls"] == 2
         assert totals["unscored"] == {"server": 1}
         assert totals["scorers"]["judge"]["calls"] == 2
