@@ -4,14 +4,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.text import Text
 
 from multigraft.budget.describe import describe
 from multigraft.cli.text import shown
 from multigraft.engine.campaign import Campaign
+
+if TYPE_CHECKING:  # bars are only drawn on a terminal, and slow to import
+    from rich.progress import Progress, TaskID
 
 LINE_INTERVAL_S = 30.0
 
@@ -40,6 +43,8 @@ async def watched(console: Console, campaign: Campaign, num_prompts: int, num_re
 
 
 async def _draw(console: Console, campaign: Campaign, total: int) -> None:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.fields[facts]}", markup=False), console=console, transient=True) as progress:
         task = progress.add_task("responses", total=total, facts="")
@@ -89,6 +94,8 @@ class FetchBars:
             size = "" if total_bytes is None else f" ({total_bytes / 1e6:.0f} MB)"
             self._console.print(Text(f"{shown(name)}: downloading{size}"))
             return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
         self._progress = Progress(*columns, console=self._console, transient=True)
         self._progress.start()
