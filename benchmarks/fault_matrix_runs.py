@@ -75,6 +75,8 @@ def main() -> int:
     arguments = parser.parse_args()
     known = experiments(quick=arguments.quick)
     names = arguments.rows.split(",") if arguments.rows else list(known)
+    if unknown := sorted(set(names) - set(known)):
+        parser.error(f"no row is called {', '.join(unknown)}; there are {', '.join(known)}")
     print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     results = []
     for name in names:
