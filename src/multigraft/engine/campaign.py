@@ -31,7 +31,6 @@ SESSION_INTERVAL_S = 5.0
 class Tally:
     """What has happened so far in this process, for whoever watches."""
 
-    prompts_started: int = 0
     prompts_ended: int = 0
     responses: int = 0
     failures: int = 0
@@ -159,7 +158,6 @@ class Campaign:
                 self.tally.ends[reason] = self.tally.ends.get(reason, 0) + 1
 
     def _prompt_run(self, waiting: Restored | Prompt) -> PromptRun:
-        self.tally.prompts_started += 1
         recorded: dict[int, CallRecord] = {}
         if isinstance(waiting, Restored):
             entry, state, recorded = Entry(waiting.record.prompt, self._numbers, waiting.number), waiting.state, waiting.record.calls

@@ -1,4 +1,4 @@
-"""What a judge may have cost when the run was killed is written off, so that a limit holds all the same."""
+"""Judges are paid for like every call: repeated in the one place where calls are, and written off when a kill cuts them off."""
 
 import json
 import os
@@ -27,6 +27,8 @@ endpoints = [{{ url = "{url}" }}]
 [[reward.parts]]
 kind = "judge"
 model = "critic"
+[concurrency]
+max_attempts = 2
 """
 
 
@@ -55,3 +57,21 @@ def test_a_judge_cut_off_by_a_kill_is_charged_its_bound(tmp_path: Path) -> None:
     assert totals["unscored"] == {}
     assert totals["wasted"]["calls"] == 1
     assert totals["spent"]["calls"] == 3  # the answer once, the judge twice
+
+
+def test_a_failing_judge_is_called_as_often_as_the_run_file_says(tmp_path: Path) -> None:
+    (tmp_path / "prompts.jsonl").write_text('{"prompt": "Name a tree."}\n')
+    with fake_server(faults=[{"kind": "status", "status": 500}]) as server:
+        (tmp_path / "run.toml").write_text(RUN_FILE.format(url=server.url))
+        arguments = ("synth", tmp_path / "prompts.jsonl", "-c", tmp_path / "run.toml", "-o", tmp_path / "run", "--json", "-q")
+        command = [sys.executable, "-m", "multigraft", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1  # a run without any reward is no success
+        totals = json.loads(done.stdout)
+        assert server.stats()["calls"] == 2
+        assert totals["unscored"] == {"server": 1}
+        assert totals["scorers"]["judge"]["calls"] == 2
+        server.control(faults=[])
+        again = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        assert server.stats()["calls"] == 3  # the response is kept, and only its score is asked for again
+        assert again["unscored"] == {}
