@@ -7,7 +7,8 @@ All values are frozen. Token counts are integers >= 0, log-probabilities natural
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Final, Protocol, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -255,6 +256,9 @@ class Candidate:
     completion: Completion
 
 
+NO_DETAILS: Final[Mapping[str, float]] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """What one scorer says of one response, before any comparison with others."""
@@ -269,6 +273,10 @@ class Score:
     """Not scored for a passing reason: a resumed run scores it again."""
     truncated: bool = False
     """The scorer saw only a part of the response; such a score wins only where asked for."""
+    answer: str | None = None
+    """What was read as the final answer, written so that equal answers are equal texts; votes count these. None: the scorer reads none, or found none."""
+    details: Mapping[str, float] = NO_DETAILS
+    """Finite numbers behind the value, by name: the criteria of a rubric, the steps of a process reward, the lengths of two compared responses."""
 
 
 class Reward(Protocol):
@@ -297,6 +305,31 @@ class Reward(Protocol):
 
         Returns:
             One score for each candidate, in order.
+        """
+        ...
+
+
+class Ranking(Protocol):
+    """A scorer that only compares: it scores the responses of one prompt against each other, once they are all there, so it cannot guide a search."""
+
+    @property
+    def name(self) -> str:
+        """The name records know it by."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same responses may get another score."""
+        ...
+
+    async def rank(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
+        """Score all responses of one prompt.
+
+        Args:
+            candidates: at least one; distinct call ids, in their order.
+
+        Returns:
+            One score for each candidate, in order; the highest is the best.
         """
         ...
 
