@@ -275,7 +275,7 @@ class Score:
     """The scorer saw only a part of the response; such a score wins only where asked for."""
     answer: str | None = None
     """What was read as the final answer, written so that equal answers are equal texts; votes count these. None: the scorer reads none, or found none."""
-    details: Mapping[str, float] = NO_DETAILS
+    details: Mapping[str, float] = field(default_factory=lambda: NO_DETAILS)
     """Finite numbers behind the value, by name: the criteria of a rubric, the steps of a process reward, the lengths of two compared responses."""
 
 
