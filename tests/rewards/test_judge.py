@@ -6,7 +6,8 @@ from math import inf, log, nan
 import pytest
 
 from multigraft.randomness import seed_of
-from multigraft.rewards.judge import GradedJudge, YesNoJudge
+from multigraft.rewards.judges.graded import GradedJudge
+from multigraft.rewards.judges.yes_no import YesNoJudge
 from multigraft.testing.reward_suite import candidate
 from multigraft.types import Candidate, Completion, Failure, FailureKind, Finish, Request, Sample, Sampling, Score, TokenLogprob, Usage
 

@@ -7,7 +7,8 @@ import pytest_asyncio
 
 from multigraft.models.local.catalogue import weights_of
 from multigraft.models.local.model import LocalModel
-from multigraft.rewards.judge import GradedJudge, YesNoJudge
+from multigraft.rewards.judges.graded import GradedJudge
+from multigraft.rewards.judges.yes_no import YesNoJudge
 from multigraft.types import Call, Candidate, Completion, FailureKind, Finish, Message, Prompt, Request, Role, Sample, Usage
 
 PAIRS = [

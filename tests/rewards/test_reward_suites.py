@@ -6,7 +6,8 @@ from math import nan
 import pytest
 
 from multigraft.rewards.confidence import Confidence
-from multigraft.rewards.judge import GradedJudge, YesNoJudge
+from multigraft.rewards.judges.graded import GradedJudge
+from multigraft.rewards.judges.yes_no import YesNoJudge
 from multigraft.rewards.remote import Remote
 from multigraft.rewards.rules.reward import Rules
 from multigraft.rewards.scripted import Scripted
