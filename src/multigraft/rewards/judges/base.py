@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from multigraft.randomness import key_of, seed_of
-from multigraft.rewards.judges.wording import check_template
-from multigraft.rewards.rendering import conversation, fenced, fill
+from multigraft.rewards.judges.wording import check_template, fenced_apart
+from multigraft.rewards.rendering import conversation, fill
 from multigraft.rewards.scores import of_failure
 from multigraft.types import Ask, Candidate, Completion, Failure, Message, Request, Sampling, Score
 
@@ -26,14 +26,12 @@ class Judge(ABC):
         ValueError: a template without the two places, or a batch below 1.
     """
 
-    revision = 1
+    revision = 2
     """Raised with every change that may change a score."""
 
     def __init__(self, ask: Ask, *, template: str, sampling: Sampling, name: str, identity: str, max_batch: int) -> None:
         check_template(template, {"prompt", "response"}, name)
-        if max_batch < 1:
-            message = f"max_batch of {name} must be at least 1, not {max_batch}"
-            raise ValueError(message)
+        check_batch(max_batch, name)
         self._ask = ask
         self._template = template
         self._sampling = sampling
@@ -70,12 +68,10 @@ class Judge(ABC):
         return of_failure(sample) if isinstance(sample, Failure) else self._read(sample)
 
     def _message(self, candidate: Candidate) -> str:
-        reference = candidate.prompt.reference
-        values = {
-            "prompt": fenced("task", conversation(candidate.prompt.messages)),
-            "response": fenced("response", candidate.completion.text),
-            "reference": "" if reference is None else fenced("reference", reference),
-        }
+        prompt = candidate.prompt
+        shown = {"task": conversation(prompt.messages), "response": candidate.completion.text}
+        fences = fenced_apart(shown if prompt.reference is None else shown | {"reference": prompt.reference})
+        values = {"prompt": fences["task"], "response": fences["response"], "reference": fences.get("reference", "")}
         return fill(self._template, values | self._places())
 
     def _places(self) -> dict[str, str]:
@@ -87,3 +83,14 @@ class Judge(ABC):
     @abstractmethod
     def _read(self, reply: Completion) -> Score:
         """Find the verdict in the judge's reply."""
+
+
+def check_batch(max_batch: int, name: str) -> None:
+    """See that a batch holds something.
+
+    Raises:
+        ValueError: below 1.
+    """
+    if max_batch < 1:
+        message = f"max_batch of {name} must be at least 1, not {max_batch}"
+        raise ValueError(message)

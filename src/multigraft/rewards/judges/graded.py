@@ -3,16 +3,13 @@
 import re
 
 from multigraft.rewards.judges.base import Judge
+from multigraft.rewards.judges.grades import NUMBER, check_scale, goes_on
 from multigraft.rewards.judges.wording import default_template
 from multigraft.rewards.scores import scored, unscored
 from multigraft.types import Ask, Completion, FailureKind, Finish, Sampling, Score
 
 TEMPLATE = default_template("graded")
-_GRADE = re.compile(
-    r"\bscore\b[ \t*_]*:[ \t*_]*(?P<number>[-+]?\d+(?:\.\d+)?)(?P<rest>[^\n]{0,6})|\[\[\s*(?P<bracketed>[-+]?\d+(?:\.\d+)?)\s*\]\]", re.IGNORECASE
-)
-_NUMBER_GOES_ON = re.compile(r"\s?(?:[-\u2013]|to|or)\s?\d|[\w,.]?\w")
-"""What makes a number no single grade: a range such as 7-8, a decimal comma, a letter."""
+_GRADE = re.compile(rf"\bscore\b[ \t*_]*:[ \t*_]*(?P<number>{NUMBER})(?P<rest>[^\n]{{0,6}})|\[\[\s*(?P<bracketed>{NUMBER})\s*\]\]", re.IGNORECASE)
 
 
 class GradedJudge(Judge):
@@ -46,10 +43,7 @@ class GradedJudge(Judge):
     ) -> None:
         sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
         super().__init__(ask, template=template, sampling=sampling, name=name, identity=identity, max_batch=max_batch)
-        if scale[0] >= scale[1]:
-            message = f"scale of {name} must go from a lower to a higher grade, not {scale[0]} to {scale[1]}"
-            raise ValueError(message)
-        self._low, self._high = scale
+        self._low, self._high = check_scale(scale, name)
 
     def _settings(self) -> str:
         return repr((self._low, self._high))
@@ -64,7 +58,7 @@ class GradedJudge(Judge):
         last = grades[-1]
         # A reply that ran into its token limit may have lost the second digit.
         cut_off = reply.finish is Finish.LENGTH and last.end("number") == len(reply.text.rstrip())
-        if cut_off or _NUMBER_GOES_ON.match(last["rest"] or ""):
+        if cut_off or goes_on(last["rest"] or ""):
             return unscored(FailureKind.UNREADABLE, f"the grade is not one whole number: {reply.text[last.start() :][:80]!r}")
         written = last["number"] or last["bracketed"]
         grade = float(written)
