@@ -6,7 +6,7 @@ Keys are never in a run file: `key_env` names the environment variable that hold
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -14,6 +14,7 @@ from multigraft.errors import InputError, boundary
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=1)]
+TableT = TypeVar("TableT", bound=BaseModel)
 Scalar = str | int | float | bool
 
 
@@ -182,7 +183,7 @@ class RewardPartTable(BaseModel):
     optional: bool = False
     """A response this part cannot score still has a reward."""
     model: str | None = None
-    """judge: name of a model of this file."""
+    """Judges: name of a model of this file. Reward models: a folder, or a name on the hub."""
     endpoints: tuple[EndpointTable, ...] = ()
     """remote: its servers."""
 
@@ -197,6 +198,14 @@ class RewardTable(Table):
     allow_truncated: bool = False
     """Whether a score whose scorer saw only a part of the response counts."""
     parts: tuple[RewardPartTable, ...] = (RewardPartTable(kind="rules"),)
+
+
+class JudgePartTable(RewardPartTable):
+    """One scorer that the search does not see, and what it scores."""
+
+    at: Literal["doubling", "best", "all"] | tuple[Whole, ...] = "doubling"
+    """Of each prompt: the best response so far, by the reward, when there were 1, 2, 4, ... and all; only the best of all; every response; or the best so far
+    at these numbers of responses."""
 
 
 class LimitsTable(Table):
@@ -222,11 +231,33 @@ class BudgetTable(LimitsTable):
     """How FLOPs are counted: by the papers' closed form, or matrix by matrix."""
 
 
+class JudgeTable(Table):
+    """What scores the responses without being seen by the search."""
+
+    when: Literal["alongside", "afterwards"] = "alongside"
+    """As soon as a prompt has ended, or only by `multigraft score RUN`."""
+    parts: tuple[JudgePartTable, ...] = ()
+    """Each has a name of its own; none is combined with another."""
+    budget: LimitsTable = LimitsTable()
+    """The most that their models may spend, apart from the run's budget; `seconds` is not one of them."""
+
+
+class TaskTable(Table):
+    """Where the prompts come from, when they are no file of your own."""
+
+    name: str
+    """A name of `multigraft task list`, or the path of a task file."""
+    items: str | None = None
+    """File with its items; default: from the hub, a package or a generator, as the task says."""
+    options: Mapping[str, Scalar | tuple[Scalar, ...]] = Field(default_factory=dict)
+    """Settings of the task, as `multigraft task show NAME` lists them."""
+
+
 class TemplatesTable(Table):
     """How refining and aggregating are asked; a family, and single templates of your own."""
 
-    family: str = "default"
-    """`default` or `translation`."""
+    family: str | None = None
+    """`default` or `translation`; default: the task's own wording, else `default`."""
     refine: str | None = None
     """Wording of a refinement, with the places `{{prompt}}` and `{{response}}`."""
     aggregate: str | None = None
@@ -259,6 +290,8 @@ class RunFile(Table):
 
     prompts: str | None = None
     """Path of the prompts; relative to the working directory."""
+    task: TaskTable | None = None
+    """In place of `prompts`: a benchmark, a generator, or a task file of your own."""
     limit: Whole | None = None
     """Only so many of them, from the beginning."""
     seed: Annotated[int, Field(ge=0)] = 0
@@ -267,6 +300,9 @@ class RunFile(Table):
     sampling: SamplingTable = SamplingTable()
     models: tuple[ModelTable, ...] = ()
     reward: RewardTable = RewardTable()
+    judge: JudgeTable = JudgeTable()
+    unsafe_no_sandbox: bool = False
+    """Generated code runs without walls around it. Only the flag `--unsafe-no-sandbox` sets it, and a run file that holds it is refused without the flag."""
     budget: BudgetTable = BudgetTable()
     templates: TemplatesTable = TemplatesTable()
     concurrency: ConcurrencyTable = ConcurrencyTable()
@@ -301,11 +337,29 @@ def checked(settings: Mapping[str, object], file: str | None = None) -> RunFile:
     Raises:
         InputError: names the first field that does not fit, and how many more there are.
     """
+    return _validated(RunFile, settings, file)
+
+
+def checked_table(table: type[TableT], settings: Mapping[str, object], place: str) -> TableT:
+    """Check one table that stands inside a place whose settings are free.
+
+    Args:
+        table: its schema.
+        settings: what it holds.
+        place: where it stands, for messages.
+
+    Raises:
+        InputError: names the first field that does not fit.
+    """
+    return _validated(table, settings, None, place)
+
+
+def _validated(table: type[TableT], settings: Mapping[str, object], file: str | None, place: str = "") -> TableT:
     try:
-        return RunFile.model_validate(_tuples(settings))
+        return table.model_validate(_tuples(settings))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or None
+        field = ".".join(str(part) for part in (place, *first["loc"]) if part != "") or None
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         given = "" if first["type"] in _WITHOUT_VALUE else f", not {first['input']!r}"
         message = f"{first['msg'].removeprefix('Value error, ')}{given}{more}"

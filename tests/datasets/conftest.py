@@ -24,7 +24,7 @@ def _call(call_id: int, given: Mapping[str, Any]) -> CallRecord:
         reason = given.get("reason")
     found = CallRecord(call_id, call, sample, Amount(2e9, 15, 0.25, 1), (), "digest", given.get("reward"), reason)
     for scorer, score in given.get("scores", {}).items():
-        found.scores[scorer] = ScoreRecord(scorer, "1", score if isinstance(score, Score) else Score(score), Amount())
+        found.scores[scorer] = ScoreRecord(scorer, "1", score if isinstance(score, Score) else Score(score))
     return found
 
 

@@ -15,7 +15,6 @@ from multigraft.budget.flops import ModelShape
 from multigraft.budget.ledger import Ledger
 from multigraft.budget.price import Price
 from multigraft.budget.shortage import Shortage
-from multigraft.engine.entry import Entry
 from multigraft.engine.purchases import Bought, Purchases, Sending
 from multigraft.strategies.table import strategy_from
 from multigraft.types import Ask, Candidate, Completion, Failure, FailureKind, Finish, Message, Prompt, Request, Sample, Sampling, Score, Usage
@@ -109,17 +108,12 @@ class Watched(Purchases):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.turned_away: list[tuple[str, str, Amount]] = []
-        self.ledgers: dict[str, Ledger] = {}
+        self.turned_away: list[tuple[Ledger, Amount]] = []
 
-    def open(self, entry: Entry, ledger: Ledger) -> None:
-        self.ledgers[entry.prompt.prompt_id] = ledger
-        super().open(entry, ledger)
-
-    async def buy(self, prompt_id: str, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
-        bought = await super().buy(prompt_id, model, request, sending)
+    async def buy(self, ledger: Ledger, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
+        bought = await super().buy(ledger, model, request, sending)
         if isinstance(bought, Shortage):
-            self.turned_away.append((prompt_id, model, self.bound(model, request)))
+            self.turned_away.append((ledger, self.bound(model, request)))
         return bought
 
 
@@ -206,9 +200,9 @@ def problems(run: VirtualRun, watched: Watched, bill: Bill, limits: Limits, prom
     if any(real > charged for real, charged in zip(bill.run, booked, strict=True)) or bill.run[3] != booked[3]:
         found.append(f"booked {booked}, real {bill.run}")
     # With nothing in flight any more, what was turned away must still not fit, in the run or in its prompt.
-    for prompt_id, model, bound in watched.turned_away:
-        if within(limits, booked, bound) and within(prompt_limits, whole(watched.ledgers[prompt_id].spent), bound):
-            found.append(f"{prompt_id}: {bound} of {model} was turned away, and there is room")
+    for of_prompt, bound in watched.turned_away:
+        if within(limits, booked, bound) and within(prompt_limits, whole(of_prompt.spent), bound):
+            found.append(f"{bound} was turned away, and there is room")
     if run.campaign.tally.ends.get("budget", 0) and not watched.turned_away:
         found.append("ended for want of budget, and nothing was turned away")
     return found

@@ -14,12 +14,13 @@ from multigraft.errors import DiskFullError, RecordError
 from multigraft.records.folder import LOG_NAME, write_settings
 from multigraft.records.log import RunLog
 from multigraft.records.reader import RunRecord
-from multigraft.records.rows import EndRow, OutcomeRow, PromptRow, ResponseRow, ScoreRow, SentRow, SessionRow
+from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, ScoreRow, SentRow, SessionRow
 from multigraft.types import Call, Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Role, Score, TokenLogprob, Usage
 
 PROMPT = Prompt("p-0", (Message("user", "Say \u2028 hi\x00"),), "greeting", "hi", (Constraint("punctuation:no_comma", {}),), {"topic": ["a", 1, None]})
 FIRST = Call(0, "m0", (), Role.ANSWER, 11)
 SECOND = Call(1, "m1", (0,), Role.REFINE, 12)
+VERDICT = Completion("Yes", Finish.STOP, Usage(7, 1))
 ANSWER = Completion(
     "hi\u0085 \U0001f600", Finish.LENGTH, Usage(5, 3, 2, 1, 5, estimated=True), "thought", -0.25, (TokenLogprob(" hi", -0.1),), ("clamped",), "http://one", 0.5
 )
@@ -40,7 +41,11 @@ async def written(path: Path) -> None:
     log.append(SentRow(0, FIRST, Amount(9.0, 20, 0.5, 1)))
     log.append(ResponseRow(0, FIRST, "digest", ANSWER, Amount(4.0, 8, 0.25, 2), (FailureKind.SERVER,)))
     await log.durable()
-    log.append(ScoreRow(0, 0, "rules", "1", Score(0.5, message="half"), Amount(calls=1)))
+    log.append(JudgingRow(0, 0, "rules", "asked", Amount(9.0, 99, 9.0, 9)))
+    log.append(ReplyRow(0, 0, "rules", "asked", VERDICT, Amount(calls=1)))
+    log.append(JudgingRow(0, 0, "unseen", "asked too", Amount(9.0, 99, 9.0, 9), apart=True))
+    log.append(ReplyRow(0, 0, "unseen", "asked too", VERDICT, Amount(tokens=3, calls=1), apart=True))
+    log.append(ScoreRow(0, 0, "rules", "1", Score(0.5, message="half", answer="42", details={"length": 12.0})))
     log.append(OutcomeRow(0, 0, 0.5, None, 2))
     log.append(SentRow(0, SECOND, Amount(9.0, 30, 0.5, 1)))
     log.append(ResponseRow(0, SECOND, "digest2", FAILURE, Amount(0.0, 7, 0.0, 1)))
@@ -60,7 +65,10 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
         assert prompt.calls[0].call == FIRST
         assert prompt.calls[0].sample == ANSWER
         assert prompt.calls[0].attempts == (FailureKind.SERVER,)
-        assert prompt.calls[0].scores["rules"].score == Score(0.5, message="half")
+        assert prompt.calls[0].scores["rules"].score == Score(0.5, message="half", answer="42", details={"length": 12.0})
+        assert prompt.calls[0].judging == {"rules": Amount(calls=1)}
+        assert prompt.calls[0].judging_apart == {"unseen": Amount(tokens=3, calls=1)}
+        assert prompt.replies == {"asked": VERDICT, "asked too": VERDICT}
         assert prompt.calls[0].reward == 0.5
         assert prompt.calls[1].sample == FAILURE
         assert prompt.calls[1].reason is FailureKind.TIMEOUT
@@ -68,6 +76,7 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
         assert prompt.wasted == Amount(1.0, 10, 0.0, 1)
         assert prompt.spent() == Amount(5.0, 25, 0.25, 5)  # 4+0+1 FLOPs, 8+7+10 tokens, .25 dollars, 2+1+1 calls and one of the judge
         assert record.spent() == prompt.spent()
+        assert record.spent_apart() == Amount(tokens=3, calls=1)
         assert record.by_id() == {"p-0": (0, "budget")}
         assert record.seconds() == 2.5
         best = prompt.best()

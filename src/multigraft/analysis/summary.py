@@ -67,6 +67,8 @@ class Summary:
     """0: answers afresh; 1: made from one of these; and so on."""
     scorers: dict[str, Amount] = field(default_factory=dict)
     """What scoring cost, by scorer."""
+    judges: dict[str, Amount] = field(default_factory=dict)
+    """What the judges cost that the search does not see, by scorer; not part of `spent`."""
     refined_wins: int = 0
     """Prompts whose best response was made from an earlier one."""
     best_sum: float = 0.0
@@ -139,8 +141,10 @@ def _add_prompt(summary: Summary, prompt: PromptRecord) -> None:
 
 def _add_call(summary: Summary, call: CallRecord) -> None:
     summary.repeated.update(call.attempts)
-    for found in call.scores.values():
-        summary.scorers[found.scorer] = summary.scorers.get(found.scorer, NOTHING).plus(found.spent)
+    for scorer in call.scores:
+        summary.scorers[scorer] = summary.scorers.get(scorer, NOTHING).plus(call.judging.get(scorer, NOTHING))
+    for scorer, spent in call.judging_apart.items():
+        summary.judges[scorer] = summary.judges.get(scorer, NOTHING).plus(spent)
     if not isinstance(call.sample, Completion):
         summary.failures[call.sample.kind] += 1
         summary.failure_message = summary.failure_message or call.sample.message

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from multigraft.budget.cost import TEMPLATE_TOKENS, ModelCost
 from multigraft.budget.described_shapes import shape_of_config
@@ -11,6 +11,7 @@ from multigraft.budget.flops import ModelShape
 from multigraft.budget.price import Price
 from multigraft.budget.shapes import known_shape
 from multigraft.build.endpoints import endpoints_of
+from multigraft.build.lifecycle import Closing
 from multigraft.config import ModelTable, PypiSource, RunFile, SamplingTable
 from multigraft.engine.step import Contestant
 from multigraft.errors import InputError, boundary
@@ -25,14 +26,6 @@ from multigraft.types import Json, Model, Sampling
 
 _SERVING = ("threads", "slots", "context_tokens", "min_p", "top_k", "repeat_penalty")
 """Fields of a model's table that are settings of its server."""
-
-
-class Closing(Protocol):
-    """Something to be closed at the end of a run."""
-
-    async def close(self) -> None:
-        """Close it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,23 @@ import math
 import platform
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from multigraft import __version__
 from multigraft.budget.amount import Limits
 from multigraft.budget.cost import check_limits
 from multigraft.budget.ledger import Ledger
+from multigraft.build.lifecycle import Closing, Starting
 from multigraft.build.models import BuiltModel, build_model
-from multigraft.build.rewards import Built, Surroundings, build_rewards, judges_of, needs_logprobs
+from multigraft.build.rewards import Built, BuiltJudge, build_judges, build_rewards, is_reward, judges_of, needs_logprobs
+from multigraft.build.scorers import Surroundings
 from multigraft.config import LimitsTable, RunFile
 from multigraft.engine.campaign import Campaign
 from multigraft.engine.halt import Halt
+from multigraft.engine.judging import Judging, Juror
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.replay import Resumption, resume
 from multigraft.engine.scoring import Scoring
@@ -28,11 +32,12 @@ from multigraft.prompting.render import Templates
 from multigraft.records.log import RunLog
 from multigraft.records.reader import PromptRecord, RunRecord
 from multigraft.records.rows import SessionRow
-from multigraft.rewards.combine import Combination
+from multigraft.rewards.combine import names as names_of
 from multigraft.strategies.base import Strategy
 from multigraft.strategies.prs import Prs
 from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
+from multigraft.types import Ranking, Reward
 from multigraft.wire.retry import RetryPolicy
 
 ONCE = RetryPolicy(max_attempts=1)
@@ -60,8 +65,25 @@ class Plan:
     prompt_limits: Limits
     purchases: Purchases
     rewards: Built
+    judges: tuple[BuiltJudge, ...]
+    """Unseen by the search."""
+    scorers: list[object]
+    """All scorers and what they use: what is to be started and closed."""
     templates: Templates
     retry: RetryPolicy
+
+    def scoring(self, scorer: Reward, *, retried: bool) -> Scoring:
+        """Put one scorer to work."""
+        return Scoring(scorer, self.retry if retried else ONCE, self.purchases.halt)
+
+    def jurors(self) -> tuple[Juror, ...]:
+        """Put the judges to work that the search does not see."""
+        return tuple(Juror(scoring=self._at_work(judge), at=judge.at) for judge in self.judges)
+
+    def _at_work(self, judge: BuiltJudge) -> Scoring | Ranking:
+        if is_reward(judge.scorer):
+            return self.scoring(judge.scorer, retried=judge.retried)
+        return cast("Ranking", judge.scorer)
 
 
 def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
@@ -83,9 +105,10 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
         raise InputError(message, field="strategy.num_responses")
     settings = {"num_responses": run_file.strategy.n} | run_file.strategy.__pydantic_extra__
     strategy = strategy_from(run_file.strategy.name, settings)
-    logprobs = needs_logprobs(run_file.reward)
+    scoring_parts = (*run_file.reward.parts, *run_file.judge.parts)
+    logprobs = needs_logprobs(scoring_parts)
     models = {table.name: build_model(table, run_file, logprobs=logprobs, progress=progress) for table in run_file.models}
-    judges = set(judges_of(run_file.reward)) if len(models) > 1 else set()
+    judges = set(judges_of(scoring_parts)) if len(models) > 1 else set()
     only_judges = {table.name for table in run_file.models if table.name in judges and not table.answers_too}
     names = tuple(name for name in models if name not in only_judges)
     if not names:
@@ -107,9 +130,24 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
         max_in_flight=concurrency.max_in_flight,
     )
     identities = {name: built.identity for name, built in models.items()}
-    rewards = build_rewards(run_file.reward, Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency))
-    templates = load_templates(own.family, refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
-    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, templates, retry)
+    surroundings = Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency, sandbox=object)
+    rewards = build_rewards(run_file.reward, surroundings)
+    _refuse_blind_guidance(strategy, rewards)
+    unseen = replace(surroundings, ask_of=partial(purchases.ask_of, apart=True))
+    jurors = build_judges(run_file.judge, unseen, names_of(rewards.combination))
+    check_limits(limits_of(run_file.judge.budget), costs)
+    templates = load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
+    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, templates, retry)
+
+
+def _refuse_blind_guidance(strategy: Strategy[Any], rewards: Built) -> None:
+    """Refuse a ranking, which speaks at the end, where a strategy chooses by rewards as it goes."""
+    if rewards.ranking is not None and getattr(strategy, "guided", True):
+        message = (
+            f"'{rewards.ranking.name}' compares the responses of a prompt when all are there, but this strategy needs a reward of each as it goes; take "
+            "random, parallel, sequential or moa, or a reward that scores one response, such as pairwise"
+        )
+        raise InputError(message, field="reward.parts")
 
 
 @asynccontextmanager
@@ -125,24 +163,35 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
     """
     run_file, rewards, purchases = plan.run_file, plan.rewards, plan.purchases
     async with AsyncExitStack() as stack:
-        for closing in (*rewards.endpoints, *(built.closing for built in plan.models.values() if built.closing)):
-            stack.push_async_callback(closing.close)
+        for built in plan.models.values():
+            if built.closing is not None:
+                stack.push_async_callback(built.closing.close)
+        for scorer in plan.scorers:
+            if isinstance(scorer, Closing):
+                stack.push_async_callback(scorer.close)
         log = RunLog(folder)  # first, as it completes a record whose making was cut off
         stack.callback(log.close)
-        resumption, unscored = _resumption(plan, folder, rewards.combination)
+        record = stack.enter_context(RunRecord(folder))
+        resumption, unscored = _resumption(plan, record)
         purchases.ledger, purchases.log = Ledger(purchases.ledger.limits, spent=resumption.spent), log
-        log.append(SessionRow(resumption.session, 0.0, {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}))
+        purchases.ledger_apart = Ledger(limits_of(run_file.judge.budget), spent=resumption.spent_apart)
         for built in plan.models.values():
             if built.starting is not None:
                 await built.starting.start()
+        for scorer in plan.scorers:
+            if isinstance(scorer, Starting):
+                await scorer.start()
+        log.append(SessionRow(resumption.session, 0.0, facts_of(plan)))
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},
             purchases=purchases,
-            scorings=tuple(Scoring(reward, plan.retry if reward.name in rewards.retried else ONCE, purchases.halt) for reward in rewards.rewards),
+            scorings=tuple(plan.scoring(reward, retried=reward.name in rewards.retried) for reward in rewards.rewards),
             combination=rewards.combination,
             templates=plan.templates,
             log=log,
+            ranking=rewards.ranking,
         )
+        alongside = plan.judges and run_file.judge.when == "alongside"
         campaign = Campaign(
             strategy=plan.strategy,
             models=plan.names,
@@ -154,15 +203,24 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
             prompt_limits=plan.prompt_limits,
             cost_unit=_cost_unit(plan),
             drain_s=run_file.concurrency.drain_s,
+            judging=Judging(jurors=plan.jurors(), record=record, log=log, purchases=purchases) if alongside else None,
         )
         yield Opened(campaign, unscored)
 
 
-def _resumption(plan: Plan, folder: Path, combination: Combination) -> tuple[Resumption, dict[str, PromptRecord]]:
-    with RunRecord(folder) as record:
-        found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
-        numbers = record.unscored()
-        unscored = {prompt.prompt.prompt_id: prompt for number in numbers for prompt in record.prompts(number) if prompt.prompt.prompt_id in found.finished}
+def facts_of(plan: Plan) -> dict[str, str]:
+    """Say, for the record, with what a session works: versions, machine, scorers, and what walls generated code has around it."""
+    facts = {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}
+    scorers = [*plan.rewards.rewards, *([plan.rewards.ranking] if plan.rewards.ranking else []), *(judge.scorer for judge in plan.judges)]
+    facts |= {f"scorer {scorer.name}": scorer.version for scorer in scorers}
+    return facts
+
+
+def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, dict[str, PromptRecord]]:
+    combination = plan.rewards.combination
+    found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
+    numbers = record.unscored(names_of(combination))
+    unscored = {prompt.prompt.prompt_id: prompt for number in numbers for prompt in record.prompts(number) if prompt.prompt.prompt_id in found.finished}
     return found, unscored
 
 

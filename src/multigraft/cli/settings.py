@@ -6,7 +6,8 @@ from typing import cast
 
 from multigraft import __version__
 from multigraft.budget.parse import parse_limits
-from multigraft.build.rewards import JUDGES, parts_of
+from multigraft.build.rewards import parts_of
+from multigraft.build.scorers import takes
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.models.local.catalogue import CATALOGUE
@@ -108,7 +109,7 @@ def _with_judges(settings: Mapping[str, object]) -> list[object]:
     models = list(tables) if isinstance(tables, list) else []
     known = {str(table.get("name")): table for table in models if isinstance(table, dict)}
     for part in _parts(settings):
-        named = part.get("model") if part.get("kind") in JUDGES else None
+        named = part.get("model") if takes(str(part.get("kind")), "ask") else None
         if isinstance(named, str) and named not in known:
             added = _model(named, known)
             part["model"] = added["name"]

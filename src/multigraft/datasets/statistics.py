@@ -41,7 +41,7 @@ class Statistics:
         found: list[float] = []
         for call in record.calls.values():
             self.calls += 1
-            self.spent = self.spent.plus(call.spent).plus(call.scores_spent)
+            self.spent = self.spent.plus(call.charged)
             if not isinstance(call.sample, Completion):
                 self.failures[call.sample.kind.value] += 1
                 continue

@@ -11,13 +11,13 @@ from multigraft.budget.amount import NO_LIMITS, Limits
 from multigraft.budget.ledger import Ledger
 from multigraft.engine.entry import Entry
 from multigraft.engine.halt import Halt
+from multigraft.engine.judging import Judging
 from multigraft.engine.replay import Restored, Resumption
 from multigraft.engine.run import PromptRun
 from multigraft.engine.step import Stepped, Workshop
 from multigraft.errors import MultigraftError, RecordError
-from multigraft.knowledge import REWARD
 from multigraft.records.reader import CallRecord, PromptRecord
-from multigraft.records.rows import OutcomeRow, SessionRow
+from multigraft.records.rows import SessionRow
 from multigraft.strategies.base import Strategy
 from multigraft.types import Completion, Prompt, Score
 
@@ -39,12 +39,12 @@ class Tally:
     """Prompts ended, by reason."""
 
     def notice(self, step: Stepped, score: Score | None) -> None:
-        """Count one step."""
+        """Count one step; a response that is still to be ranked has no score yet."""
         if not isinstance(step.sample, Completion):
             self.failures += 1
             return
         self.responses += 1
-        self.unscored += score is None or score.value is None
+        self.unscored += score is not None and score.value is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +62,7 @@ class Campaign:
         prompt_limits: what each prompt may spend.
         cost_unit: see `replay.outcome_of`.
         drain_s: seconds that calls in flight get to end after a stop, before they are cut off.
+        judging: the judges that the search does not see; they score chosen responses of every prompt that has ended.
     """
 
     strategy: Strategy[Any]
@@ -74,6 +75,7 @@ class Campaign:
     prompt_limits: Limits = NO_LIMITS
     cost_unit: str | None = None
     drain_s: float = 8.0
+    judging: Judging | None = None
     tally: Tally = field(default_factory=Tally)
     began_s: float = field(default_factory=time.monotonic)
     _numbers: Iterator[int] = field(init=False)
@@ -130,20 +132,26 @@ class Campaign:
                 if time.monotonic() > until_s:
                     return
 
-    def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt]:
+    def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt | int]:
+        ended = sorted(self.resumption.ended)
         yield from rescored.values()
         unfinished = dict(self.resumption.unfinished)
         yield from unfinished.values()
         for prompt in prompts:
             if prompt.prompt_id not in unfinished and prompt.prompt_id not in self.resumption.finished:
                 yield prompt
+        if self.judging is not None:
+            yield from ended
 
-    async def _work(self, queue: Iterator[PromptRecord | Restored | Prompt]) -> None:
+    async def _work(self, queue: Iterator[PromptRecord | Restored | Prompt | int]) -> None:
         for waiting in queue:
             if self.halt.stopped:
                 return
+            if isinstance(waiting, int):
+                await self._judge(waiting)
+                continue
             if isinstance(waiting, PromptRecord):
-                entry = Entry(waiting.prompt, self._numbers, waiting.number)
+                entry = Entry(waiting.prompt, self._numbers, waiting.number, waiting.replies)
                 self.workshop.purchases.open(entry, Ledger(self.prompt_limits, self.ledger, waiting.spent(), scope="prompt"))
                 await self._rescore(waiting)
                 self.workshop.purchases.close(waiting.prompt.prompt_id)
@@ -153,6 +161,8 @@ class Campaign:
             if isinstance(waiting, Restored):
                 await self._rescore(waiting.record)
             self.workshop.purchases.close(run.entry.prompt.prompt_id)
+            if reason is not None and run.entry.number is not None:
+                await self._judge(run.entry.number)
             if reason is not None:
                 self.tally.prompts_ended += 1
                 self.tally.ends[reason] = self.tally.ends.get(reason, 0) + 1
@@ -160,7 +170,8 @@ class Campaign:
     def _prompt_run(self, waiting: Restored | Prompt) -> PromptRun:
         recorded: dict[int, CallRecord] = {}
         if isinstance(waiting, Restored):
-            entry, state, recorded = Entry(waiting.record.prompt, self._numbers, waiting.number), waiting.state, waiting.record.calls
+            entry, state = Entry(waiting.record.prompt, self._numbers, waiting.number, waiting.record.replies), waiting.state
+            recorded = waiting.record.calls
             ledger = Ledger(self.prompt_limits, self.ledger, waiting.record.spent(), scope="prompt")
         else:
             entry, state = Entry(waiting, self._numbers), self.strategy.init(waiting.prompt_id, self.models, self.seed)
@@ -179,24 +190,27 @@ class Campaign:
             noticed=self.tally.notice,
         )
 
+    async def _judge(self, number: int) -> None:
+        if self.judging is not None and not self.halt.stopped:
+            await self.workshop.log.durable()
+            await self.judging.judge(number)
+
     async def _rescore(self, record: PromptRecord) -> None:
         """Score what was told without a reward for a passing reason; such rewards count in the data, but no strategy is told them."""
-        entry = Entry(record.prompt, self._numbers, record.number)
-        for call in record.calls.values():
-            known = {name: found.score for name, found in call.scores.items()}
-            if self.halt.stopped or call.told_sequence is None or not any(score.retryable for score in known.values()):
-                continue
+        entry, knowledge = Entry(record.prompt, self._numbers, record.number, record.replies), self.resumption.knowledge
+        told = [call for call in record.calls.values() if call.told_sequence is not None]
+        waiting = [call for call in told if any(found.score.retryable for name, found in call.scores.items() if name in self.workshop.guiding)]
+        if self.workshop.ranking is not None and waiting:
+            for step in await self.workshop.rank(entry, [Stepped(call.call, call.sample, call.spent) for call in told]):
+                self.workshop.reward_later(entry, step, step.scores, knowledge)
+            return
+        for call in waiting:
+            if self.halt.stopped:
+                return
+            known = {name: found.score for name, found in call.scores.items() if name in self.workshop.guiding}
             step = await self.workshop.score(entry, Stepped(call.call, call.sample, call.spent), known)
             found = {name: score for name, score in step.scores.items() if name not in known or known[name].retryable}
-            self._reward_later(record.number, step, found)
-
-    def _reward_later(self, number: int, step: Stepped, found: Mapping[str, Score]) -> None:
-        model, knowledge = step.call.model, self.resumption.knowledge
-        self.workshop.combination.learn(found, model, knowledge)
-        score = self.workshop.combination.value(step.scores, model, knowledge)
-        if score.value is not None:
-            knowledge.add(REWARD, score.value)
-        self.workshop.log.append(OutcomeRow(number, step.call.call_id, score.value, score.reason, None))
+            self.workshop.reward_later(entry, step, found, knowledge)
 
     async def _clock(self) -> None:
         """Record the seconds worked, and stop the run when they are spent."""

@@ -1,11 +1,11 @@
 """A prompt's place in the record."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from multigraft.records.log import RunLog
 from multigraft.records.rows import PromptRow
-from multigraft.types import Prompt
+from multigraft.types import Completion, Prompt
 
 
 @dataclass(slots=True)
@@ -17,6 +17,8 @@ class Entry:
     """Where the next number comes from."""
     number: int | None = None
     """None while it is not entered."""
+    replies: dict[str, Completion] = field(default_factory=dict)
+    """What judges' models replied so far, by the digest of what they were asked."""
 
     def enter(self, log: RunLog) -> int:
         """Enter the prompt, the first time; return its number."""

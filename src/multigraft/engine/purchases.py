@@ -9,16 +9,19 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TypeAlias
 
-from multigraft.budget.amount import NOTHING, Amount
+import orjson
+
+from multigraft.budget.amount import NO_LIMITS, NOTHING, Amount
 from multigraft.budget.cost import ModelCost, prompt_tokens_bound
 from multigraft.budget.ledger import Ledger, Reservation
 from multigraft.budget.shortage import Shortage
 from multigraft.engine.entry import Entry
 from multigraft.engine.halt import UNSENT, Halt
 from multigraft.records.log import RunLog
-from multigraft.records.rows import JudgingRow
+from multigraft.records.rows import JudgingRow, ReplyRow
 from multigraft.types import Ask, Candidate, Completion, Failure, FailureKind, Model, Request, Sample, Usage
 from multigraft.wire.retry import RetryPolicy, delay_s
 
@@ -64,12 +67,13 @@ class Purchases:
         max_in_flight: int | None = None,
     ) -> None:
         self.ledger = ledger
+        self.ledger_apart = Ledger(NO_LIMITS)
+        """Pays the judges that the search does not see."""
         self.halt = halt
         self._models, self._costs, self._retry = models, costs, retry
         self.log: RunLog | None = None
-        """Where calls of judges are noted before they are sent; None: nowhere, for trying things out."""
+        """Where calls of judges and their replies are noted; None: nowhere, for trying things out."""
         self._prompts: dict[str, tuple[Entry, Ledger]] = {}
-        self._judged: dict[tuple[str, int, str], Amount] = {}
         self._room = asyncio.Event()
         self._places = {name: asyncio.Semaphore(count) for name, count in places.items()}
         self._everywhere: AbstractAsyncContextManager[None] = asyncio.Semaphore(max_in_flight) if max_in_flight else _EVERYWHERE
@@ -86,11 +90,11 @@ class Purchases:
         """Return the most that one attempt of the request can cost."""
         return self._costs[model].bound_of(request, requests=len(request.seeds))
 
-    async def buy(self, prompt_id: str, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
+    async def buy(self, ledger: Ledger, model: str, request: Request, sending: Sending | None = None) -> Bought | Shortage:
         """Sample from a model, with retries.
 
         Args:
-            prompt_id: an opened prompt, or any other text to charge the run alone.
+            ledger: pays.
             model: name of a model.
             request: what to ask.
             sending: called just before the first attempt is sent.
@@ -106,7 +110,7 @@ class Purchases:
         started = time.monotonic()
         for attempt in itertools.count(1):
             asked = replace(request, seeds=tuple(request.seeds[index] for index in missing)) if attempts else request
-            bought = await self._attempt(prompt_id, model, asked, sending if not attempts else None)
+            bought = await self._attempt(ledger, model, asked, sending if not attempts else None)
             if isinstance(bought, Shortage):
                 if not attempts:
                     return bought
@@ -137,39 +141,46 @@ class Purchases:
             return None, []
         return max(wait_s for wait_s, _, _ in waits), [(index, failure) for _, index, failure in waits]
 
-    def ask_of(self, model: str, scorer: str) -> Ask:
-        """Return what a judge calls to reach its chat model; `judged` tells what it cost.
+    def ledger_of(self, prompt_id: str) -> Ledger:
+        """Return what an opened prompt's calls are charged to; the run's own ledger for any other."""
+        return self._prompts[prompt_id][1] if prompt_id in self._prompts else self.ledger
+
+    def ask_of(self, model: str, scorer: str, *, apart: bool = False) -> Ask:
+        """Return what a judge calls to reach its chat model. What was asked and answered before, by the same scorer of the same prompt, is not bought again.
 
         Args:
             model: name of the chat model.
             scorer: name of the judge; several may share a model.
+            apart: the search does not see this judge, and the run's budget does not pay it.
         """
 
         async def ask(candidate: Candidate, request: Request) -> Sample:
             prompt_id, call_id = candidate.prompt.prompt_id, candidate.call.call_id
+            entry = self._prompts[prompt_id][0] if prompt_id in self._prompts else None
+            digest = _digest(scorer, model, request)
+            if entry is not None and digest in entry.replies:
+                return entry.replies[digest]
 
             async def sending(bound: Amount) -> None:
-                if self.log is not None:
-                    entry, _ = self._prompts[prompt_id]
-                    self.log.append(JudgingRow(entry.enter(self.log), call_id, scorer, bound))
+                if entry is not None and self.log is not None:
+                    self.log.append(JudgingRow(entry.enter(self.log), call_id, scorer, digest, bound, apart))
                     await self.log.durable()
 
-            bought = await self.buy(prompt_id, model, request, sending)
+            bought = await self.buy(self.ledger_apart if apart else self.ledger_of(prompt_id), model, request, sending)
             if isinstance(bought, Shortage):
                 return Failure(FailureKind.BUDGET, str(bought))
-            key = prompt_id, call_id, scorer
-            self._judged[key] = self._judged.get(key, NOTHING).plus(bought.spent[0])
-            return bought.samples[0]
+            sample = bought.samples[0]
+            if entry is not None and self.log is not None and sample is not UNSENT:
+                self.log.append(ReplyRow(entry.enter(self.log), call_id, scorer, digest, sample, bought.spent[0], apart))
+                await self.log.durable()
+                if isinstance(sample, Completion):
+                    entry.replies[digest] = sample
+            return sample
 
         return ask
 
-    def judged(self, candidate: Candidate, scorer: str) -> Amount:
-        """Take what judging a response has cost since this was last asked; nothing for a scorer that is no judge."""
-        return self._judged.pop((candidate.prompt.prompt_id, candidate.call.call_id, scorer), NOTHING)
-
-    async def _attempt(self, prompt_id: str, model: str, request: Request, sending: Sending | None) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
+    async def _attempt(self, ledger: Ledger, model: str, request: Request, sending: Sending | None) -> tuple[Sequence[Sample], Sequence[Amount]] | Shortage:
         async with self._places.get(model, _EVERYWHERE), self._everywhere:
-            _, ledger = self._prompts.get(prompt_id, (None, self.ledger))
             reservation = await self._reserve(ledger, self.bound(model, request))
             if isinstance(reservation, Shortage):
                 return reservation
@@ -212,3 +223,7 @@ def _usage(cost: ModelCost, request: Request, sample: Sample, *, first: bool) ->
         return sample.usage
     prompt_tokens = prompt_tokens_bound(request.messages, message_tokens=cost.message_tokens, template_tokens=cost.template_tokens)
     return Usage(prompt_tokens if first else 0, request.sampling.max_tokens, context_tokens=prompt_tokens, estimated=True)
+
+
+def _digest(scorer: str, model: str, request: Request) -> str:
+    return blake2b(orjson.dumps([scorer, model, request]), digest_size=12).hexdigest()

@@ -38,9 +38,14 @@ class Resumption:
     """By prompt id."""
     finished: set[str] = field(default_factory=set)
     """Prompt ids."""
+    ended: set[int] = field(default_factory=set)
+    """Numbers of the finished prompts."""
     num_prompts: int = 0
     """Prompts started; the next one's number."""
     spent: Amount = NOTHING
+    """From the run's budget."""
+    spent_apart: Amount = NOTHING
+    """From the budget of the judges that the search does not see."""
     seconds: float = 0.0
     session: int = 0
     """Of the process that resumes."""
@@ -68,12 +73,13 @@ def resume(
     Raises:
         RecordError: the record does not fit the strategy: it was made by another version or under other settings.
     """
-    found = Resumption(spent=record.spent(), seconds=record.seconds(), session=record.num_sessions())
+    found = Resumption(spent=record.spent(), spent_apart=record.spent_apart(), seconds=record.seconds(), session=record.num_sessions())
     by_number: dict[int, Restored] = {}
     for prompt_id, (number, ended) in record.by_id().items():
         found.num_prompts = max(found.num_prompts, number + 1)
         if ended in FINISHED:
             found.finished.add(prompt_id)
+            found.ended.add(number)
             continue
         prompt_record = next(iter(record.prompts(number)))
         restored = Restored(number, strategy.init(prompt_id, models, seed), prompt_record)

@@ -47,6 +47,8 @@ class PromptRun:
     limit_s: float | None = None
     texts: dict[int, str] = field(default_factory=dict)
     _steps: asyncio.Queue[list[Stepped]] = field(default_factory=asyncio.Queue)
+    _told: dict[int, Stepped] = field(default_factory=dict)
+    """Responses of this process that are still to be ranked."""
     _short: bool = False
     _began_s: float = field(default_factory=time.monotonic)
 
@@ -70,7 +72,15 @@ class PromptRun:
                 for steps in told:
                     for step in steps:
                         self._tell(step)
+        if self.workshop.ranking is not None and not self.halt.stopped:
+            await self._rank()
         return self._end()
+
+    async def _rank(self) -> None:
+        earlier = {call_id: Stepped(found.call, found.sample, found.spent) for call_id, found in self.recorded.items() if found.told_sequence is not None}
+        steps = earlier | self._told
+        for step in await self.workshop.rank(self.entry, [steps[call_id] for call_id in sorted(steps)]):
+            self.workshop.reward_later(self.entry, step, step.scores, self.knowledge)
 
     def _is_late(self) -> bool:
         return self.limit_s is not None and time.monotonic() - self._began_s >= self.limit_s
@@ -117,8 +127,11 @@ class PromptRun:
         score: Score | None = None
         if isinstance(sample, Completion):
             self.texts[call.call_id] = sample.text
-            self.workshop.combination.learn(step.scores, call.model, self.knowledge)
-            score = self.workshop.combination.value(step.scores, call.model, self.knowledge)
+            if self.workshop.ranking is None:
+                self.workshop.combination.learn(step.scores, call.model, self.knowledge)
+                score = self.workshop.combination.value(step.scores, call.model, self.knowledge)
+            else:
+                self._told[call.call_id] = step
         reward = score.value if score else None
         reason: FailureKind | None = sample.kind if not isinstance(sample, Completion) else score.reason if score else None
         if reward is not None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from multigraft.engine.halt import Halt
@@ -82,6 +82,24 @@ class Scoring:
             return scores
         message = f"{self.reward.name} returned {len(scores)} scores for {len(candidates)} responses"
         return [Score(None, FailureKind.INVALID_SCORE, message)] * len(candidates)
+
+
+async def scores_of(scorings: Sequence[Scoring], candidate: Candidate, known: Mapping[str, Score]) -> dict[str, Score]:
+    """Score a response by every scorer that has not spoken yet, all at once.
+
+    Args:
+        scorings: the scorers at work.
+        candidate: the response.
+        known: scores recorded before, by scorer; one that failed for a passing reason is asked for again.
+
+    Returns:
+        What was found now, by scorer.
+    """
+    missing = [scoring for scoring in scorings if (old := known.get(scoring.reward.name)) is None or old.retryable]
+    if len(missing) == 1:  # spares a task
+        return {missing[0].reward.name: await missing[0].score(candidate)}
+    found = await asyncio.gather(*[scoring.score(candidate) for scoring in missing])
+    return {scoring.reward.name: score for scoring, score in zip(missing, found, strict=True)}
 
 
 def checked(score: Score) -> Score:

@@ -13,12 +13,13 @@ from multigraft.budget.shortage import Shortage
 from multigraft.engine.entry import Entry
 from multigraft.engine.halt import UNSENT, is_down
 from multigraft.engine.purchases import Purchases
-from multigraft.engine.scoring import Scoring
+from multigraft.engine.scoring import Scoring, checked, scores_of
+from multigraft.knowledge import REWARD, Knowledge
 from multigraft.prompting.render import Templates, render
 from multigraft.records.log import RunLog
-from multigraft.records.rows import ResponseRow, ScoreRow, SentRow
-from multigraft.rewards.combine import Combination
-from multigraft.types import Call, Candidate, Completion, Request, Sample, Sampling, Score
+from multigraft.records.rows import OutcomeRow, ResponseRow, ScoreRow, SentRow
+from multigraft.rewards.combine import Combination, names
+from multigraft.types import Call, Candidate, Completion, Ranking, Request, Sample, Sampling, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ class Workshop:
     combination: Combination
     templates: Templates
     log: RunLog
+    ranking: Ranking | None = None
+    """Scores the responses of a prompt against each other when it has all of them; then nothing else scores them."""
+
+    @property
+    def guiding(self) -> frozenset[str]:
+        """Names of the scorers that make the reward."""
+        return frozenset(names(self.combination))
 
     async def make(self, entry: Entry, calls: Sequence[Call], texts: Mapping[int, str]) -> list[Stepped]:
         """Carry out calls that ask the same of the same model.
@@ -78,7 +86,7 @@ class Workshop:
                 self.log.append(SentRow(number, call, bound if call is first else NOTHING))
             await self.log.durable()  # whatever happens next, the record knows that this may have been paid
 
-        bought = await self.purchases.buy(prompt.prompt_id, first.model, request, sending)
+        bought = await self.purchases.buy(self.purchases.ledger_of(prompt.prompt_id), first.model, request, sending)
         if isinstance(bought, Shortage):
             return [Stepped(call, bought) for call in calls]
         digest = digest_of(request)
@@ -107,16 +115,53 @@ class Workshop:
         """
         if not isinstance(step.sample, Completion):
             return step
-        prompt, number = entry.prompt, entry.enter(self.log)
-        candidate = Candidate(prompt, step.call, step.sample)
-        scores = {name: score for name, score in known.items() if not score.retryable}
-        missing = [scoring for scoring in self.scorings if scoring.reward.name not in scores]
-        found = [await missing[0].score(candidate)] if len(missing) == 1 else await asyncio.gather(*[scoring.score(candidate) for scoring in missing])
-        for scoring, score in zip(missing, found, strict=True):
-            scores[scoring.reward.name] = score
-            judged = self.purchases.judged(candidate, scoring.reward.name)
-            self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.reward.version, score, judged))
-        return replace(step, scores=scores)
+        candidate, number = Candidate(entry.prompt, step.call, step.sample), entry.enter(self.log)
+        kept = {name: score for name, score in known.items() if not score.retryable}
+        found = await scores_of(self.scorings, candidate, known)
+        for scoring in self.scorings:
+            if (score := found.get(scoring.reward.name)) is not None:
+                self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.reward.version, score))
+        return replace(step, scores=kept | found)
+
+    async def rank(self, entry: Entry, steps: Sequence[Stepped]) -> list[Stepped]:
+        """Score the responses of a prompt against each other.
+
+        Args:
+            entry: the prompt.
+            steps: its calls, in the order of their ids, each with its recorded sample.
+
+        Returns:
+            Each response with its score, which is on its way to the record; none where nothing ranks, or a stop kept the ranking from its end.
+        """
+        made = [(step, Candidate(entry.prompt, step.call, step.sample)) for step in steps if isinstance(step.sample, Completion)]
+        if self.ranking is None or not made:
+            return []
+        name, version = self.ranking.name, self.ranking.version
+        scores = [checked(score) for score in await self.ranking.rank([candidate for _, candidate in made])]
+        if self.purchases.halt.stopped and any(score.retryable for score in scores):
+            return []
+        for (step, _), score in zip(made, scores, strict=True):
+            self.log.append(ScoreRow(entry.enter(self.log), step.call.call_id, name, version, score))
+        return [replace(step, scores={name: score}) for (step, _), score in zip(made, scores, strict=True)]
+
+    def reward_later(self, entry: Entry, step: Stepped, found: Mapping[str, Score], knowledge: Knowledge) -> Score:
+        """Give a told response the reward that it lacked; it counts in the data, but no strategy is told it.
+
+        Args:
+            entry: the prompt.
+            step: the response with all its scores.
+            found: those of its scores that are new.
+            knowledge: of the run; learns them.
+
+        Returns:
+            The reward, or why there is still none.
+        """
+        self.combination.learn(found, step.call.model, knowledge)
+        score = self.combination.value(step.scores, step.call.model, knowledge)
+        if score.value is not None:
+            knowledge.add(REWARD, score.value)
+        self.log.append(OutcomeRow(entry.enter(self.log), step.call.call_id, score.value, score.reason, None))
+        return score
 
 
 def groups_of(calls: Sequence[Call], contestants: Mapping[str, Contestant]) -> list[list[Call]]:

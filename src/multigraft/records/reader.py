@@ -1,9 +1,10 @@
 """Read the record of a run, while it is being written or afterwards. Readers never hold up the writer."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,11 +17,11 @@ from multigraft.records.folder import LOG_NAME, read_settings
 from multigraft.records.schema import COLUMNS, SCHEMA_VERSION, prompt_of, sample_of, score_of
 from multigraft.types import Call, Completion, FailureKind, Json, Prompt, Role, Sample, Score
 
-_SAME = "number = j.number AND call_id = j.call_id AND scorer = j.scorer AND sequence > j.sequence"
+_SAME = "number = j.number AND call_id = j.call_id AND scorer = j.scorer AND digest = j.digest AND sequence > j.sequence"
 _UNANSWERED_JUDGING = (
-    f"judging j WHERE ifnull((SELECT min(sequence) FROM scores WHERE {_SAME}), 1e18) > ifnull((SELECT min(sequence) FROM judging WHERE {_SAME}), 1e17)"  # noqa: S608 - fixed texts
+    f"judging j WHERE ifnull((SELECT min(sequence) FROM replies WHERE {_SAME}), 1e18) > ifnull((SELECT min(sequence) FROM judging WHERE {_SAME}), 1e17)"  # noqa: S608 - fixed texts
 )
-"""Calls of a judge that were followed by another before the judge's score, or by nothing."""
+"""Calls of a judge that were followed by the same call before a reply, or by nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,6 @@ class ScoreRecord:
     scorer: str
     version: str
     score: Score
-    spent: Amount
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class CallRecord:
     call: Call
     sample: Sample
     spent: Amount
-    """The call's own; scores have theirs."""
+    """The call's own; judges have theirs."""
     attempts: tuple[FailureKind, ...]
     digest: str
     reward: float | None = None
@@ -55,8 +55,15 @@ class CallRecord:
     """Place of the telling in the record."""
     scores: dict[str, ScoreRecord] = field(default_factory=dict)
     """By scorer; the latest counts."""
-    scores_spent: Amount = NOTHING
-    """All scorings together."""
+    judging: dict[str, Amount] = field(default_factory=dict)
+    """What judging it cost, by scorer, from the run's own budget."""
+    judging_apart: dict[str, Amount] = field(default_factory=dict)
+    """The same, from the budget of the judges that the search does not see."""
+
+    @property
+    def charged(self) -> Amount:
+        """What the run's budget paid for it: the call, and judging its response."""
+        return reduce(Amount.plus, self.judging.values(), self.spent)
 
     @property
     def text(self) -> str | None:
@@ -93,13 +100,12 @@ class PromptRecord:
     """Calls sent whose response is not recorded: cut off by a crash, or still in flight."""
     wasted: Amount = NOTHING
     """Upper bound of what was paid for answers that a crash cut off, also where the call was sent again later."""
+    replies: dict[str, Completion] = field(default_factory=dict)
+    """What judges' models replied, by the digest of what they were asked."""
 
     def spent(self) -> Amount:
-        """Add up what the prompt has cost: calls, scorings, and the bound of what was cut off."""
-        total = self.wasted
-        for call in self.calls.values():
-            total = total.plus(call.spent).plus(call.scores_spent)
-        return total
+        """Add up what the prompt has cost the run's budget: calls, judging, and the bound of what was cut off."""
+        return reduce(Amount.plus, (call.charged for call in self.calls.values()), self.wasted)
 
     def best(self) -> CallRecord | None:
         """Return the call with the highest reward; ties go to the earliest, None when nothing has a reward."""
@@ -189,12 +195,20 @@ class RunRecord:
         )
         return {prompt_id: (number, ended) for prompt_id, number, ended in rows}
 
+    def versions(self) -> dict[str, set[str]]:
+        """Map each scorer that has spoken to the versions it had."""
+        found: dict[str, set[str]] = {}
+        for scorer, version in self._database.execute("SELECT DISTINCT scorer, version FROM scores"):
+            found.setdefault(scorer, set()).add(version)
+        return found
+
     def tellings(self) -> Iterator[Telling]:
         """Walk over everything that was told, or rewarded later, in the order of the record."""
         scores: dict[tuple[int, int], dict[str, Score]] = {}
         rows = self._database.execute(
-            "SELECT sequence, number, call_id, NULL, NULL, NULL, NULL, scorer, value, reason, message, retryable, truncated FROM scores UNION ALL "
-            "SELECT o.sequence, o.number, o.call_id, o.reward, o.reason, o.asked, s.model, NULL, NULL, NULL, NULL, NULL, NULL FROM outcomes o "
+            "SELECT sequence, number, call_id, NULL, NULL, NULL, NULL, scorer, value, reason, message, retryable, truncated, answer, details FROM scores "
+            "UNION ALL "
+            "SELECT o.sequence, o.number, o.call_id, o.reward, o.reason, o.asked, s.model, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM outcomes o "
             "JOIN sent s ON s.sequence = (SELECT max(sequence) FROM sent WHERE number = o.number AND call_id = o.call_id) ORDER BY 1"
         )
         for _, number, call_id, reward, reason, asked, model, scorer, *score in rows:
@@ -206,9 +220,12 @@ class RunRecord:
                 yield Telling(number, call_id, model, reward, kind, asked, scores.pop(key, {}))
 
     def spent(self) -> Amount:
-        """Add up what the run has cost: calls, scorings, and the bound of what crashes cut off."""
-        total = self._sum("responses").plus(self._sum("scores"))
-        return total.plus(self.wasted())
+        """Add up what the run has cost its budget: calls, judging, and the bound of what crashes cut off."""
+        return self._sum("responses").plus(self._sum("replies WHERE apart = 0")).plus(self.wasted())
+
+    def spent_apart(self) -> Amount:
+        """Add up what the judges have cost that the search does not see, and the bound of what crashes cut off of theirs."""
+        return self._sum("replies WHERE apart = 1").plus(self._sum(f"{_UNANSWERED_JUDGING} AND apart = 1"))
 
     def wasted(self) -> Amount:
         """Add up the bounds of all calls, judges' included, that nothing is recorded to have come of: what crashes may have cost."""
@@ -216,17 +233,18 @@ class RunRecord:
             "sent s WHERE NOT (sequence = (SELECT max(sequence) FROM sent WHERE number = s.number AND call_id = s.call_id) "
             "AND EXISTS (SELECT 1 FROM responses r WHERE r.number = s.number AND r.call_id = s.call_id))"
         )
-        return calls.plus(self._sum(_UNANSWERED_JUDGING))
+        return calls.plus(self._sum(f"{_UNANSWERED_JUDGING} AND apart = 0"))
 
     def _sum(self, rows: str, *values: int) -> Amount:
         row = self._database.execute(f"SELECT sum(flops), sum(tokens), sum(usd), sum(calls) FROM {rows}", values).fetchone()  # noqa: S608 - fixed texts
         return Amount(*(value or 0 for value in row))
 
-    def unscored(self) -> list[int]:
-        """Return the numbers of the prompts that hold a response whose reward is missing for a passing reason."""
+    def unscored(self, scorers: Collection[str]) -> list[int]:
+        """Return the numbers of the prompts that hold a response which one of some scorers could not score for a passing reason."""
         rows = self._database.execute(
-            "SELECT DISTINCT number FROM scores s WHERE retryable = 1 AND sequence = "
-            "(SELECT max(sequence) FROM scores WHERE number = s.number AND call_id = s.call_id AND scorer = s.scorer) ORDER BY number"
+            "SELECT DISTINCT number FROM scores s WHERE retryable = 1 AND scorer IN (SELECT value FROM json_each(?)) AND sequence = "
+            "(SELECT max(sequence) FROM scores WHERE number = s.number AND call_id = s.call_id AND scorer = s.scorer) ORDER BY number",
+            (orjson.dumps(list(scorers)).decode(),),
         )
         return [number for (number,) in rows]
 
@@ -246,13 +264,8 @@ class RunRecord:
         for call, bound in sent.values():
             record.interrupted.append(call)
             record.wasted = record.wasted.plus(bound)
-        record.wasted = record.wasted.plus(self._sum(f"{_UNANSWERED_JUDGING} AND number = ?", number))
-        for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
-            _, _, call_id, scorer, version, flops, tokens, usd, calls, *score = row
-            found = record.calls[call_id]
-            spent = Amount(flops, tokens, usd, calls)
-            found.scores[scorer] = ScoreRecord(scorer, version, score_of(score), spent)
-            found.scores_spent = found.scores_spent.plus(spent)
+        record.wasted = record.wasted.plus(self._sum(f"{_UNANSWERED_JUDGING} AND apart = 0 AND number = ?", number))
+        self._add_scores(record)
         for row in execute(f"SELECT {COLUMNS['outcomes']} FROM outcomes WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
             sequence, _, call_id, reward, reason, asked = row
             found = record.calls[call_id]
@@ -262,3 +275,16 @@ class RunRecord:
         for (reason,) in execute("SELECT reason FROM ends WHERE number = ? ORDER BY sequence", (number,)):
             record.ended = reason
         return record
+
+    def _add_scores(self, record: PromptRecord) -> None:
+        execute, number = self._database.execute, record.number
+        for row in execute(f"SELECT {COLUMNS['replies']} FROM replies WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+            _, _, call_id, scorer, digest, apart, flops, tokens, usd, calls, *sample = row
+            found = record.calls[call_id].judging_apart if apart else record.calls[call_id].judging
+            found[scorer] = found.get(scorer, NOTHING).plus(Amount(flops, tokens, usd, calls))
+            reply = sample_of(sample)
+            if isinstance(reply, Completion):
+                record.replies[digest] = reply
+        for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+            _, _, call_id, scorer, version, *score = row
+            record.calls[call_id].scores[scorer] = ScoreRecord(scorer, version, score_of(score))

@@ -7,7 +7,7 @@ every strategy and the knowledge of the run back.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from multigraft.budget.amount import NOTHING, Amount
+from multigraft.budget.amount import Amount
 from multigraft.types import Call, FailureKind, Prompt, Sample, Score
 
 
@@ -55,20 +55,37 @@ class ScoreRow:
     scorer: str
     version: str
     score: Score
-    spent: Amount = NOTHING
-    """Calls of a judge, failed ones included."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingRow:
-    """A judge about to be called. One without a score of that judge after it was cut off by a crash; it may have been billed."""
+    """A judge's model about to be called. One without a reply after it was cut off by a crash; it may have been billed."""
 
     number: int
     call_id: int
-    """Of the response it judges."""
+    """Of the response it judges; of two compared ones, the first."""
     scorer: str
+    digest: str
+    """Hash of what the model is asked, seed included."""
     bound: Amount
     """What was reserved for it."""
+    apart: bool = False
+    """Paid from the budget of the judges that the search does not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """What a judge's model replied, stored before it is read; a resumed run that asks the same takes it from here."""
+
+    number: int
+    call_id: int
+    scorer: str
+    digest: str
+    sample: Sample
+    spent: Amount
+    """All attempts together."""
+    apart: bool = False
+    """As in `JudgingRow`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +122,4 @@ class SessionRow:
     """Versions and machine, for people."""
 
 
-Row = PromptRow | SentRow | ResponseRow | JudgingRow | ScoreRow | OutcomeRow | EndRow | SessionRow
+Row = PromptRow | SentRow | ResponseRow | JudgingRow | ReplyRow | ScoreRow | OutcomeRow | EndRow | SessionRow

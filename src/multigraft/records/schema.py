@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 import orjson
 
-from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
-from multigraft.types import Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Sample, Score, TokenLogprob, Usage
+from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
+from multigraft.types import NO_DETAILS, Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Sample, Score, TokenLogprob, Usage
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Value: TypeAlias = str | int | float | None
 
@@ -30,13 +30,20 @@ CREATE TABLE responses (
   context_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL, endpoint TEXT NOT NULL, latency_s REAL NOT NULL) STRICT;
 CREATE UNIQUE INDEX responses_by_call ON responses (number, call_id);
 CREATE TABLE judging (
-  sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL,
+  sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL, digest TEXT NOT NULL, apart INTEGER NOT NULL,
   flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL) STRICT;
 CREATE INDEX judging_by_call ON judging (number, call_id);
+CREATE TABLE replies (
+  sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL, digest TEXT NOT NULL, apart INTEGER NOT NULL,
+  flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL,
+  text TEXT, reasoning TEXT, finish TEXT, mean_logprob REAL, first_token TEXT, flags TEXT,
+  failure TEXT, message TEXT, possibly_billed INTEGER,
+  prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
+  context_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL, endpoint TEXT NOT NULL, latency_s REAL NOT NULL) STRICT;
+CREATE INDEX replies_by_call ON replies (number, call_id);
 CREATE TABLE scores (
   sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, scorer TEXT NOT NULL, version TEXT NOT NULL,
-  flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL,
-  value REAL, reason TEXT, message TEXT NOT NULL, retryable INTEGER NOT NULL, truncated INTEGER NOT NULL) STRICT;
+  value REAL, reason TEXT, message TEXT NOT NULL, retryable INTEGER NOT NULL, truncated INTEGER NOT NULL, answer TEXT, details TEXT NOT NULL) STRICT;
 CREATE INDEX scores_by_call ON scores (number, call_id);
 CREATE TABLE outcomes (
   sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, reward REAL, reason TEXT, asked INTEGER) STRICT;
@@ -45,16 +52,18 @@ CREATE TABLE ends (sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason
 CREATE INDEX ends_by_prompt ON ends (number);
 """
 
+_SAMPLE = (
+    "text, reasoning, finish, mean_logprob, first_token, flags, failure, message, possibly_billed, prompt_tokens, completion_tokens, cached_tokens, "
+    "reasoning_tokens, context_tokens, estimated, endpoint, latency_s"
+)
 COLUMNS = {
     "sessions": "sequence, session, seconds, facts",
     "prompts": "sequence, number, prompt_id, content",
     "sent": "sequence, number, call_id, model, parents, role, seed, flops, tokens, usd, calls",
-    "responses": (
-        "sequence, number, call_id, digest, attempts, flops, tokens, usd, calls, text, reasoning, finish, mean_logprob, first_token, flags, failure, message, "
-        "possibly_billed, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, context_tokens, estimated, endpoint, latency_s"
-    ),
-    "judging": "sequence, number, call_id, scorer, flops, tokens, usd, calls",
-    "scores": "sequence, number, call_id, scorer, version, flops, tokens, usd, calls, value, reason, message, retryable, truncated",
+    "responses": f"sequence, number, call_id, digest, attempts, flops, tokens, usd, calls, {_SAMPLE}",
+    "judging": "sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls",
+    "replies": f"sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls, {_SAMPLE}",
+    "scores": "sequence, number, call_id, scorer, version, value, reason, message, retryable, truncated, answer, details",
     "outcomes": "sequence, number, call_id, reward, reason, asked",
     "ends": "sequence, number, reason",
 }
@@ -70,11 +79,12 @@ def values_of(sequence: int, row: Row) -> tuple[str, tuple[Value, ...]]:
     match row:
         case ResponseRow(number, call, digest, sample, spent, attempts):
             return "responses", (sequence, number, call.call_id, digest, _json(attempts), *spent, *_sample_values(sample))
-        case ScoreRow(number, call_id, scorer, version, score, spent):
-            said = (score.value, score.reason, score.message, int(score.retryable), int(score.truncated))
-            return "scores", (sequence, number, call_id, scorer, version, *spent, *said)
-        case JudgingRow(number, call_id, scorer, bound):
-            return "judging", (sequence, number, call_id, scorer, *bound)
+        case ScoreRow(number, call_id, scorer, version, score):
+            return "scores", (sequence, number, call_id, scorer, version, *_score_values(score))
+        case JudgingRow(number, call_id, scorer, digest, bound, apart):
+            return "judging", (sequence, number, call_id, scorer, digest, int(apart), *bound)
+        case ReplyRow(number, call_id, scorer, digest, sample, spent, apart):
+            return "replies", (sequence, number, call_id, scorer, digest, int(apart), *spent, *_sample_values(sample))
         case OutcomeRow(number, call_id, reward, reason, asked):
             return "outcomes", (sequence, number, call_id, reward, reason, asked)
         case SentRow(number, call, bound):
@@ -113,10 +123,17 @@ def sample_of(values: Sequence[Value]) -> Sample:
 
 
 def score_of(values: Sequence[Value]) -> Score:
-    """Read a score back from its columns, `value` to `truncated`."""
-    value, reason, message, retryable, truncated = values
+    """Read a score back from its columns, `value` to `details`."""
+    value, reason, message, retryable, truncated, answer, details = values
     kind = None if reason is None else FailureKind(str(reason))
-    return Score(None if value is None else float(value), kind, str(message), bool(retryable), bool(truncated))
+    number, read = None if value is None else float(value), None if answer is None else str(answer)
+    numbers = NO_DETAILS if details == "{}" else orjson.loads(str(details))
+    return Score(number, kind, str(message), bool(retryable), bool(truncated), read, numbers)
+
+
+def _score_values(score: Score) -> tuple[Value, ...]:
+    details = _json(dict(score.details)) if score.details else "{}"
+    return score.value, score.reason, score.message, int(score.retryable), int(score.truncated), score.answer, details
 
 
 def _sample_values(sample: Sample) -> tuple[Value, ...]:

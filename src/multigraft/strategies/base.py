@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import isfinite
-from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from multigraft.knowledge import Knowledge
 from multigraft.randomness import key_of, nth_seed
@@ -105,6 +105,9 @@ class PlannedStrategy(ABC, Generic[StateT]):
     Raises:
         ValueError: a setting out of its range.
     """
+
+    guided: ClassVar[bool] = True
+    """Whether a choice depends on rewards told so far; only then does a scorer that compares at the end come too late."""
 
     num_responses: int = 16
     max_parallel: int = 8

@@ -23,6 +23,8 @@ class Moa(StagedStrategy):
         ValueError: a setting out of its range.
     """
 
+    guided: ClassVar[bool] = False
+
     later_role: ClassVar[Role] = Role.AGGREGATE
 
     num_layers: int = 3

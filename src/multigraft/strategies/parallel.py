@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from multigraft.randomness import Draws
 from multigraft.strategies.staged import Place, StagedState, StagedStrategy
@@ -10,6 +11,8 @@ from multigraft.strategies.staged import Place, StagedState, StagedStrategy
 @dataclass(frozen=True, kw_only=True)
 class Parallel(StagedStrategy):
     """Each of K models answers afresh N/K times, in a random order. Where K does not divide N, models drawn at random answer once more."""
+
+    guided: ClassVar[bool] = False
 
     def chains(self, prompt_id: str, models: tuple[str, ...], seed: int) -> list[list[list[str]]]:
         """One stage of N places in a random order."""

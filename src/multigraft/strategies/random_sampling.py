@@ -16,6 +16,8 @@ class RandomSampling(StagedStrategy):
         model: its name; None: the first of the run.
     """
 
+    guided: ClassVar[bool] = False
+
     may_substitute: ClassVar[bool] = False
 
     model: str | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from multigraft.randomness import Draws
 from multigraft.strategies.staged import Place, StagedState, StagedStrategy
@@ -13,6 +14,8 @@ class Sequential(StagedStrategy):
 
     Where K does not divide N, a last, shorter round takes the rest.
     """
+
+    guided: ClassVar[bool] = False
 
     def chains(self, prompt_id: str, models: tuple[str, ...], seed: int) -> list[list[list[str]]]:
         """A round is a chain, and each of its stages has one place."""

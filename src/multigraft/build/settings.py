@@ -1,0 +1,44 @@
+"""A thing made of the settings a user wrote: their names are checked against what its constructor takes."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from multigraft.errors import InputError, UnknownNameError
+
+Thing = TypeVar("Thing")
+
+NOT_FOR_USERS = frozenset({"name", "identity"})
+"""Settings that are filled in, not written."""
+
+
+def parameters_of(maker: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """Return what a constructor takes, by name."""
+    return inspect.signature(maker).parameters
+
+
+def made(maker: Callable[..., Thing], place: str, settings: Mapping[str, Any], **filled: object) -> Thing:
+    """Make a thing.
+
+    Args:
+        maker: its constructor.
+        place: where its settings stand in the run file, for messages.
+        settings: what the user wrote, by name.
+        filled: what the run fills in.
+
+    Raises:
+        InputError: a setting without a default is missing.
+        UnknownNameError: a setting it does not have; names the nearest.
+    """
+    parameters = parameters_of(maker)
+    open_ended = any(found.kind is inspect.Parameter.VAR_KEYWORD for found in parameters.values())
+    free = {name: found for name, found in parameters.items() if name not in filled}
+    for name, found in free.items():
+        if found.default is inspect.Parameter.empty and found.kind is not inspect.Parameter.VAR_KEYWORD and name not in settings:
+            message = f"needs the setting '{name}'"
+            raise InputError(message, field=place)
+    for name in settings:
+        if name not in free and not open_ended:
+            what = f"setting of {place}:"
+            raise UnknownNameError(what, name, free.keys() - NOT_FOR_USERS)
+    return maker(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}, **filled)
