@@ -9,6 +9,11 @@ import orjson
 
 from multigraft.types import Json
 
+MOST_BYTES_OF_VALUES = 96_000_000
+"""What the values of one document may take in memory, texts apart: more than a hundred thousand tokens with their log-probabilities do."""
+_SMALL_BYTES = MOST_BYTES_OF_VALUES // 120
+_BYTES_OF_VALUES = ((b"{", 120), (b"[", 80), (b":", 90), (b",", 32))
+"""What an object, a list, a key and any further value take once they are read, by the character that stands for them."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -51,6 +56,13 @@ def parse(data: bytes) -> Parsed | None:
         return Parsed(_clean(value), normalised=True)
     except (ValueError, RecursionError):
         return None
+
+
+def has_too_many_values(data: bytes) -> bool:
+    """Tell whether a document would fill memory many times its own size: 30 MB of `[],[],[]` take 700 MB. Characters inside texts are counted as well."""
+    if len(data) <= _SMALL_BYTES:
+        return False
+    return sum(data.count(beginning) * size for beginning, size in _BYTES_OF_VALUES) > MOST_BYTES_OF_VALUES
 
 
 def without_surrogates(text: str) -> str:

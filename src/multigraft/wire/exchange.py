@@ -95,6 +95,9 @@ def _judged(response: aiohttp.ClientResponse, raw: bytes | FailureKind, endpoint
         too_large = raw is FailureKind.TOO_LARGE
         message = "the answer exceeds the size limit" if too_large else f"unreadable content-encoding {headers.get('content-encoding', '')[:40]!r}"
         return Exchanged(Failure(raw, message, retryable=not too_large, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
+    if json_body.has_too_many_values(raw):
+        message = "the answer holds more values than any answer has"
+        return Exchanged(Failure(FailureKind.TOO_LARGE, message, possibly_billed=True, endpoint=endpoint, latency_s=latency_s))
     if secret is not None:
         raw = struck_bytes(raw, secret.encode())
     parsed = json_body.parse(raw)
