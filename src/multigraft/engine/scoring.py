@@ -1,11 +1,11 @@
 """Score responses in batches, whatever prompts they belong to, and repeat what failed for a passing reason."""
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from multigraft.engine.halt import Halt
+from multigraft.rewards.scores import scored
 from multigraft.types import Candidate, Failure, FailureKind, Reward, Score
 from multigraft.wire.retry import RetryPolicy, delay_s
 
@@ -103,7 +103,14 @@ async def scores_of(scorings: Sequence[Scoring], candidate: Candidate, known: Ma
 
 
 def checked(score: Score) -> Score:
-    """Turn a value that is no finite number into a missing one; nothing that follows need think of NaN."""
-    if score.value is None or math.isfinite(score.value):
-        return score
-    return replace(score, value=None, reason=FailureKind.INVALID_SCORE, message=f"not a finite score: {score.value}. {score.message}".strip())
+    """Turn a value that is no finite number into a missing one, and leave out details that are none; nothing that follows need think of NaN."""
+    details = score.details
+    if details and not all(scored(number).value is not None for number in details.values()):
+        details = {name: number for name, number in details.items() if scored(number).value is not None}
+    if score.value is None:
+        return score if details is score.details else replace(score, details=details)
+    # A scorer of somebody else's may return anything at all.
+    sound = scored(score.value)
+    if sound.value is None:
+        return replace(score, value=None, reason=sound.reason, message=f"{sound.message}. {score.message}".strip(), details=details)
+    return score if details is score.details and type(score.value) is float else replace(score, value=sound.value, details=details)

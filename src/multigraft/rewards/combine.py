@@ -135,7 +135,8 @@ class Combination:
             return min(values.values())
         total = sum(part.weight for part in values)
         mean = sum(part.weight * value for part, value in values.items()) / total
-        variance = sum(part.weight * (value - mean) ** 2 for part, value in values.items()) / total
+        # Multiplied and not raised to a power, which fails where a product is infinite; that is no score then.
+        variance = sum(part.weight * (value - mean) * (value - mean) for part, value in values.items()) / total
         return mean - self.deviations * sqrt(variance)
 
 
