@@ -8,19 +8,22 @@ from typing import Literal, Protocol, TypeAlias
 from multigraft.errors import UnknownNameError
 from multigraft.randomness import key_of
 from multigraft.rewards.remote_shapes import Embedded, Labelled, Listed, Pair, Paired, Shape, picked
+from multigraft.rewards.remote_whole import Whole
 from multigraft.rewards.rendering import conversation, fill, places
 from multigraft.rewards.scores import of_failure, scored, unscored
 from multigraft.types import Candidate, Failure, FailureKind, Json, Message, Score
 from multigraft.wire.exchange import Reply
 
-SHAPES: Mapping[str, Shape] = {
+AnyShape: TypeAlias = Shape | Whole
+SHAPES: Mapping[str, AnyShape] = {
     "pooling": Listed("/pooling", ("data", "embedding", "score")),
     "classify": Listed("/classify", ("probs", "score", "data")),
     "v1_classify": Listed("/v1/classify", ("probs", "score", "data")),
     "score": Paired(),
     "sglang_classify": Embedded(),
+    "multigraft": Whole(),
 }
-"""The routes that need no settings of their own."""
+"""The routes that need no settings of their own. `multigraft` is that of `multigraft reward serve`: there the scores are those of the scorer itself."""
 LABELLED = "sglang_score"
 """The route that needs token ids."""
 
@@ -71,7 +74,7 @@ class Remote:
         self,
         endpoints: Poster,
         *,
-        shape: str | Shape,
+        shape: str | AnyShape,
         model: str,
         path: str | None = None,
         field: str | None = None,
@@ -112,41 +115,47 @@ class Remote:
     async def score(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
         """Score a batch, in one request where the route takes several."""
         scores: list[Score | None] = [None] * len(candidates)
-        sent: list[tuple[int, Pair, bool]] = []
+        sent: list[tuple[int, Candidate, bool]] = []
         for position, candidate in enumerate(candidates):
-            pair, truncated = self._pair(candidate)
-            if pair is None:
+            fitting, cut = self._fitting(candidate)
+            if fitting is None:
                 message = f"prompt and response exceed max_characters ({self._max_characters}); raise it, or set too_long to 'cut'"
                 scores[position] = unscored(FailureKind.CONTEXT, message)
             else:
-                sent.append((position, pair, truncated))
-        for (position, _, truncated), score in zip(sent, await self._scored([pair for _, pair, _ in sent]), strict=True):
-            scores[position] = replace(score, truncated=truncated and score.value is not None)
+                sent.append((position, fitting, cut))
+        for (position, _, cut), score in zip(sent, await self._scored([fitting for _, fitting, _ in sent]), strict=True):
+            scores[position] = replace(score, truncated=score.truncated or (cut and score.value is not None))
         return [score for score in scores if score is not None]
 
-    async def _scored(self, pairs: Sequence[Pair]) -> Sequence[Score]:
-        if not pairs:
+    async def _scored(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
+        if not candidates:
             return []
-        if self._shape.batches or len(pairs) == 1:
-            scores = await self._posted(pairs)
+        if self._shape.batches or len(candidates) == 1:
+            scores = await self._posted(candidates)
             if not isinstance(scores, Score):
                 return scores
-            if len(pairs) == 1 or scores.reason not in _ONE_BY_ONE:
-                return [scores] * len(pairs)
+            if len(candidates) == 1 or scores.reason not in _ONE_BY_ONE:
+                return [scores] * len(candidates)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._posted([pair])) for pair in pairs]
+            tasks = [group.create_task(self._posted([candidate])) for candidate in candidates]
         return [result if isinstance(result := task.result(), Score) else result[0] for task in tasks]
 
-    async def _posted(self, pairs: Sequence[Pair]) -> list[Score] | Score:
+    async def _posted(self, candidates: Sequence[Candidate]) -> list[Score] | Score:
         """Send one request; a single score speaks for all of it."""
-        reply = await self._endpoints.post(self._path, self._shape.body(self._model, pairs))
+        shape = self._shape
+        body = shape.body(self._model, candidates) if isinstance(shape, Whole) else shape.body(self._model, list(map(self._pair, candidates)))
+        reply = await self._endpoints.post(self._path, body)
         if isinstance(reply, Failure):
             # A body that does not fit is one the scorer's context would not hold either.
             return of_failure(replace(reply, kind=FailureKind.CONTEXT) if reply.message.startswith("HTTP 413") else reply)
-        values = self._shape.values(reply.body, len(pairs))
-        if values is None:
-            return unscored(FailureKind.INVALID_SCORE, f"the server did not return one score for each of {len(pairs)} responses", retryable=True)
-        return [self._read(value) for value in values]
+        if isinstance(shape, Whole):
+            scores = shape.scores(reply.body, len(candidates))
+        else:
+            values = shape.values(reply.body, len(candidates))
+            scores = None if values is None else [self._read(value) for value in values]
+        if scores is None:
+            return unscored(FailureKind.INVALID_SCORE, f"the server did not return one score for each of {len(candidates)} responses", retryable=True)
+        return scores
 
     def _read(self, value: Json) -> Score:
         found = picked(value, self._size, self._index)
@@ -155,17 +164,22 @@ class Remote:
             return unscored(FailureKind.INVALID_SCORE, f"wanted {self._size} numbers, got {shown}, or one that is NaN, infinite or null")
         return scored(found)
 
-    def _pair(self, candidate: Candidate) -> tuple[Pair | None, bool]:
-        messages, response = candidate.prompt.messages, candidate.completion.text
+    def _fitting(self, candidate: Candidate) -> tuple[Candidate | None, bool]:
+        """Return the candidate, its response cut where that is wanted, and whether it was; None when it is too long."""
+        messages, completion = candidate.prompt.messages, candidate.completion
         over = 0
         if self._max_characters is not None:
-            over = sum(len(message.content) for message in messages) + len(response) - self._max_characters
-        if over > 0:
-            if self._too_long == "refuse" or over >= len(response):
-                return None, False
-            response = response[: len(response) - over]
+            over = sum(len(message.content) for message in messages) + len(completion.text) - self._max_characters
+        if over <= 0:
+            return candidate, False
+        if self._too_long == "refuse" or over >= len(completion.text):
+            return None, False
+        return replace(candidate, completion=replace(completion, text=completion.text[:-over])), True
+
+    def _pair(self, candidate: Candidate) -> Pair:
+        messages, response = candidate.prompt.messages, candidate.completion.text
         both = "".join(map(self._written, (*messages, Message("assistant", response))))
-        return Pair(conversation(messages), response, both), over > 0
+        return Pair(conversation(messages), response, both)
 
     def _written(self, message: Message) -> str:
         # A response must not be able to write turns of its own.
@@ -173,7 +187,7 @@ class Remote:
         return fill(self._turn, {"role": message.role, "content": content})
 
 
-def _shape(shape: str | Shape, field: str | None) -> Shape:
+def _shape(shape: str | AnyShape, field: str | None) -> AnyShape:
     found = SHAPES.get(shape) if isinstance(shape, str) else shape
     if found is None:
         what = "shape of a reward server"
