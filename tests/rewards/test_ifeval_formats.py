@@ -87,7 +87,7 @@ def test_loose_forgives_an_introduction_and_asterisks() -> None:
     constraint = Constraint("startend:quotation", {})
     response = 'Sure, here it is:\n*"All of it."*\nAnything else?'
     assert not evaluate(constraint, response, "strict").passed
-    assert evaluate(constraint, response, "loose") == (True, 1.0, "0 of 2 ends in double quotes; holds loosely")
+    assert evaluate(constraint, response, "loose") == (True, 1.0, "0 of 2 ends in double quotes; holds loosely", None)
     assert not evaluate(constraint, "Sure.\nNo quotes.\nBye.", "loose").passed
 
 
@@ -99,4 +99,4 @@ def test_loose_does_not_pass_by_emptiness() -> None:
 @pytest.mark.parametrize("form", ["partial", "strict", "loose"])
 def test_an_empty_response_follows_nothing(form: str) -> None:
     check = evaluate(Constraint("punctuation:no_comma", {}), " \n", "partial" if form == "partial" else "strict" if form == "strict" else "loose")
-    assert check == (False, 0.0, "empty")
+    assert check == (False, 0.0, "empty", None)

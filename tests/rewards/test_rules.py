@@ -125,8 +125,8 @@ def test_references(reference: str, response: str, credit: float) -> None:
 def test_exact_number_needs_a_number_to_compare_with() -> None:
     assert ExactNumber().check(prompt(reference="Paris"), "42") is None
     assert ExactNumber().check(prompt(), "42") is None
-    assert ExactNumber(tolerance="0.01").check(prompt(reference="3.14"), "about 3.1416") == (True, 1.0, "answer 3.1416, reference 3.14")
-    assert ExactNumber().check(prompt(reference="3.14"), "no number") == (False, 0.0, "answer None, reference 3.14")
+    assert ExactNumber(tolerance="0.01").check(prompt(reference="3.14"), "about 3.1416") == (True, 1.0, "answer 3.1416, reference 3.14", "3.1416")
+    assert ExactNumber().check(prompt(reference="3.14"), "no number") == (False, 0.0, "answer None, reference 3.14", None)
 
 
 def test_patterns() -> None:

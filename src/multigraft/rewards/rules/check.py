@@ -17,6 +17,8 @@ class Check(NamedTuple):
     """[0, 1]; 1 exactly when passed, below that how near it came."""
     message: str
     """For people; short."""
+    answer: str | None = None
+    """What the rule read as the final answer, written so that equal answers are equal texts; None: it reads none, or found none."""
 
 
 def holds(message: str) -> Check:
@@ -29,9 +31,9 @@ def fails(credit: float, message: str) -> Check:
     return Check(passed=False, credit=min(max(credit, 0.0), _BEST_FAILURE), message=message)
 
 
-def verdict(message: str, *, passed: bool, credit: float) -> Check:
-    """Return the verdict, with `credit` where the rule does not hold."""
-    return holds(message) if passed else fails(credit, message)
+def verdict(message: str, *, passed: bool, credit: float, answer: str | None = None) -> Check:
+    """Return the verdict, with `credit` where the rule does not hold and the `answer` that was read."""
+    return (holds(message) if passed else fails(credit, message))._replace(answer=answer)
 
 
 def compare(count: int, relation: Relation, bound: int, unit: str) -> Check:

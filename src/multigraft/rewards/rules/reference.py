@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from multigraft.rewards.rules.check import Check, Form, verdict
-from multigraft.rewards.rules.final_answer import as_number, final_parts, last_number
+from multigraft.rewards.rules.final_answer import as_number, final_parts, last_number, number_text
 from multigraft.types import Prompt
 
 _SPACES = re.compile(r"\s+")
 _SPACE_AT_MARK = re.compile(r"\s?([,;:()\[\]{}])\s?")
+_LONGEST_ANSWER = 200
 _EDGES = " \t.,;:!?*_`\"'()$"
 
 
@@ -36,15 +37,16 @@ class ExactNumber:
         if wanted is None:
             return None
         found = last_number(response)
-        return verdict(f"answer {found}, reference {wanted}", passed=found is not None and abs(found - wanted) <= Decimal(self.tolerance), credit=0.0)
+        passed = found is not None and abs(found - wanted) <= Decimal(self.tolerance)
+        return verdict(f"answer {found}, reference {wanted}", passed=passed, credit=0.0, answer=None if found is None else number_text(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     r"""The final answer equals the reference: as a number where the reference is one, else as text; does not apply to a prompt without one.
 
-    Texts are compared without regard to case, spaces, quotes and marks at their ends. What counts as the final answer: the last `\boxed{}`, the line after
-    `####`, after "answer is", the last line, or the whole.
+    Texts are compared without regard to case, spaces, quotes and marks at their ends. What counts as the final answer: the JSON key
+    "answer", the last `\boxed{}`, the line after `####`, after "answer is", the last line, or the whole.
 
     Args:
         form: `partial` gives a half where the reference stands in the answer as a phrase of its own, but not as the final answer; the other two give nothing.
@@ -60,9 +62,16 @@ class Reference:
             return number
         wanted = _plain(prompt.reference)
         # A reference of marks alone, such as "?!", is compared as it stands.
-        equal = any(_plain(part) == wanted if wanted else part.strip() == prompt.reference.strip() for part in final_parts(response))
+        parts = final_parts(response)
+        equal = any(_plain(part) == wanted if wanted else part.strip() == prompt.reference.strip() for part in parts)
         contained = self.form == "partial" and wanted != "" and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(response)) is not None
-        return verdict(f"answer {'equals' if equal else 'differs from'} the reference", passed=equal, credit=0.5 if contained else 0.0)
+        return verdict(f"answer {'equals' if equal else 'differs from'} the reference", passed=equal, credit=0.5 if contained else 0.0, answer=_answer(parts))
+
+
+def _answer(parts: list[str]) -> str | None:
+    """Return the most explicit part, unless it is so long that it is no answer but a text."""
+    answer = _plain(parts[0])
+    return answer if answer and len(answer) <= _LONGEST_ANSWER else None
 
 
 def _plain(text: str) -> str:

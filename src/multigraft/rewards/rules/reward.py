@@ -12,7 +12,7 @@ from multigraft.rewards.rules.rule import Rule
 from multigraft.rewards.scores import scored, unscored
 from multigraft.types import Candidate, FailureKind, Prompt, Score
 
-_REVISION = 2
+_REVISION = 3
 """Raised with every change of a rule that may change a score."""
 
 
@@ -72,7 +72,8 @@ class Rules:
             response: the answer, without reasoning.
 
         Returns:
-            A value in [0, 1]; unscorable when no rule applies, or when a constraint is not one that can be checked.
+            A value in [0, 1], with the answer that the first of the rules read that reads one; unscorable when no rule applies, or when a constraint is not one
+            that can be checked.
         """
         try:
             checks = [check for rule in self._rules if (check := rule.check(prompt, response)) is not None]
@@ -88,4 +89,4 @@ class Rules:
         if gate is not None and not gate.passed:
             value *= gate.credit
             messages.append(gate.message)
-        return scored(value, "; ".join(messages))
+        return scored(value, "; ".join(messages), answer=next((check.answer for check in checks if check.answer is not None), None))
