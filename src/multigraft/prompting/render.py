@@ -5,14 +5,12 @@ like a placeholder. Requests for refinement begin with the prompt, then the resp
 servers keep.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from multigraft.errors import InputError, UnknownNameError
+from multigraft.prompting.places import fill, places
 from multigraft.types import Call, Message, Prompt, Role
-
-_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class Templates:
 
 
 def _check(template: str, text: str, required: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
-    found = {match[1].strip() for match in _PLACEHOLDER.finditer(text)}
+    found = places(text)
     for name in sorted(found.difference(required, allowed)):
         what = f"placeholder in the template '{template}':"
         raise UnknownNameError(what, name, (*required, *allowed))
@@ -73,18 +71,14 @@ def render(prompt: Prompt, call: Call, responses: Mapping[int, str], templates: 
     question = messages[-1].content
     shown = [responses[parent] for parent in call.parents]
     if call.role is Role.REFINE:
-        return (*messages[:-1], Message("user", _fill(templates.refine, prompt=question, response=shown[0])))
+        return (*messages[:-1], Message("user", fill(templates.refine, {"prompt": question, "response": shown[0]})))
     numbered = "\n\n".join(f"{number}. {text}" for number, text in enumerate(shown, start=1))
     if call.role is Role.FUSE:
-        return (*messages[:-1], Message("user", _fill(templates.fuse, prompt=question, responses=numbered)))
-    text = _fill(templates.aggregate, prompt=question, responses=numbered)
+        return (*messages[:-1], Message("user", fill(templates.fuse, {"prompt": question, "responses": numbered})))
+    text = fill(templates.aggregate, {"prompt": question, "responses": numbered})
     if messages[0].role == "system":
         return (Message("system", f"{messages[0].content}\n\n{text}"), *messages[1:])
     return (Message("system", text), *messages)
-
-
-def _fill(template: str, **values: str) -> str:
-    return _PLACEHOLDER.sub(lambda match: values[match[1].strip()], template)
 
 
 def _check_parents(call: Call) -> None:

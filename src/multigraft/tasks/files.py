@@ -156,13 +156,18 @@ def _parquet(path: Path) -> Iterator[Row]:
 
 def _cell(batch: "pa.RecordBatch", column: str, index: int, place: tuple[str, int]) -> Json:
     try:
-        return _plain(batch.column(column)[index].as_py())
+        return plain(batch.column(column)[index].as_py())
     except (UnicodeDecodeError, ValueError, TypeError) as error:
         message = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise InputError(message, file=place[0], line=place[1], field=column) from None
 
 
-def _plain(value: object) -> Json:
+def plain(value: object) -> Json:
+    """Turn a value of a table into what JSON can carry.
+
+    Raises:
+        TypeError: nothing of JSON stands for it.
+    """
     match value:
         case None | bool() | int() | str():
             return value
@@ -170,9 +175,9 @@ def _plain(value: object) -> Json:
             # Tables mark a missing number by NaN.
             return None if isnan(value) else value
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
+            return {str(key): plain(item) for key, item in value.items()}
         case datetime() | date() | time():
             return value.isoformat()
         case Decimal():

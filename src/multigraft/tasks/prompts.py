@@ -1,6 +1,6 @@
 """Prompts from a file: what a row may hold, and one error that names file, line and field when it holds something else."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from math import isfinite
 from operator import is_
@@ -56,34 +56,53 @@ def load_prompts(
     if limit is not None and limit < 1:
         message = f"limit must be at least 1, not {limit}"
         raise InputError(message, field="limit")
-    prompts = list(islice(_prompts(path, check_constraints), limit))
+    prompts = list(islice((checked_prompt(row, None, check_constraints) for row in read_rows(path)), limit))
     if not prompts:
         message = "no prompt in it"
         raise InputError(message, file=str(path))
+    return numbered(prompts, str(path), note)
+
+
+def numbered(prompts: list[Prompt], origin: str, note: Callable[[str], None] | None) -> list[Prompt]:
+    """Give equal prompts their ordinals, and say how many texts were changed.
+
+    Args:
+        prompts: as read, in order.
+        origin: where they come from, for the note.
+        note: see `load_prompts`.
+
+    Returns:
+        The same list.
+    """
     number_equals(prompts)
     changed = sum(NORMALISED in prompt.fields for prompt in prompts)
     if changed and note is not None:
-        note(f"{path}: {changed} prompt(s) held half a surrogate pair, which no UTF-8 text can carry; U+FFFD stands in its place")
+        note(f"{origin}: {changed} prompt(s) held half a surrogate pair, which no UTF-8 text can carry; U+FFFD stands in its place")
     return prompts
 
 
-def _prompts(path: Path, check_constraints: CheckConstraints | None) -> Iterator[Prompt]:
-    for row in read_rows(path):
-        prompt = prompt_of(row)
-        if check_constraints is not None and prompt.constraints:
-            try:
-                check_constraints(prompt.constraints)
-            except InputError as error:
-                field = error.field or "instruction_id_list"
-                raise row.error(str(error).removeprefix(f"field '{error.field}': "), field) from error
-        yield prompt
+def checked_prompt(row: Row, messages: Sequence[Message] | None, check_constraints: CheckConstraints | None) -> Prompt:
+    """Read one row, and check its constraints.
+
+    Raises:
+        InputError: names the place and the field.
+    """
+    prompt = prompt_of(row, messages)
+    if check_constraints is not None and prompt.constraints:
+        try:
+            check_constraints(prompt.constraints)
+        except InputError as error:
+            field = error.field or "instruction_id_list"
+            raise row.error(str(error).removeprefix(f"field '{error.field}': "), field) from error
+    return prompt
 
 
-def prompt_of(row: Row) -> Prompt:
+def prompt_of(row: Row, messages: Sequence[Message] | None = None) -> Prompt:
     """Read one row.
 
     Args:
         row: with its place.
+        messages: how it is asked; None: as the row itself says.
 
     Returns:
         The prompt, numbered 0 among its equals.
@@ -98,14 +117,14 @@ def prompt_of(row: Row) -> Prompt:
         key, kept = without_surrogates(column), _clean(given, row, column)
         normalised |= kept is not given or key is not column
         fields[key] = kept
-    messages = _messages(fields, row)
+    asked = _messages(fields, row) if messages is None else tuple(Message(turn.role, without_surrogates(turn.content)) for turn in messages)
     name = _scalar_text(fields.pop("id", None), row, "id")
     reference = _scalar_text(fields.pop("reference", None), row, "reference")
     constraints = _constraints(fields, row)
     if normalised:
         fields[NORMALISED] = True
-    digest = content_hash(messages, reference, constraints)
-    return Prompt(f"{digest}-0", messages, name, reference, constraints, fields)
+    digest = content_hash(asked, reference, constraints)
+    return Prompt(f"{digest}-0", asked, name, reference, constraints, fields)
 
 
 def _clean(value: Json, row: Row, field: str, depth: int = 0) -> Json:

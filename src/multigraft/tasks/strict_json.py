@@ -69,3 +69,8 @@ def parse(text: str) -> Json:
         # Python's own limits: nesting, and integers of more than 4,300 digits.
         message = f"bad JSON: {'nested too deep' if isinstance(error, RecursionError) else 'a number with too many digits'}"
         raise StrictJsonError(message) from None
+
+
+def dump(value: Json) -> str:
+    """Write one JSON value on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
