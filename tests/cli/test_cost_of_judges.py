@@ -41,7 +41,8 @@ def test_what_judging_cost_is_told_of_the_judge_that_spent_it(tmp_path: Path) ->
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.stderr
     totals = json.loads(done.stdout)
-    assert {name: spent["calls"] for name, spent in totals["scorers"].items()} == {"rules": 0, "judge": 12, "graded": 12}
-    assert totals["scorers"]["rules"]["tokens"] == 0
-    assert min(totals["scorers"][name]["tokens"] for name in ("judge", "graded")) > 12 * 20  # the wording of a judge alone has more
+    spent = {name: scorer["spent"] for name, scorer in totals["scorers"].items()}
+    assert {name: amount["calls"] for name, amount in spent.items()} == {"rules": 0, "judge": 12, "graded": 12}
+    assert spent["rules"]["tokens"] == 0
+    assert min(spent[name]["tokens"] for name in ("judge", "graded")) > 12 * 20  # the wording of a judge alone has more
     assert totals["spent"]["calls"] == 12 + 24

@@ -19,16 +19,16 @@ from tests.docs.kinds import kind_of
 from typer.models import ArgumentInfo, OptionInfo
 
 from multigraft import config
-from multigraft.build.rewards import _RULES
+from multigraft.build.rules import RULES
 from multigraft.cli.main import app
 from multigraft.rewards.combine import Combination
 from multigraft.rewards.rules.ifeval.kinds import KINDS
-from multigraft.rewards.table import REWARDS
+from multigraft.rewards.table import REWARDS, reward_class
 from multigraft.strategies.base import PlannedStrategy
 from multigraft.strategies.table import STRATEGIES
 
 BEGIN, END = "<!-- generated -->", "<!-- end of generated -->"
-NOT_OF_THE_RUN_FILE = frozenset({"ask", "endpoints", "identity", "faults", "parts", "how", "name", "num_responses"})
+NOT_OF_THE_RUN_FILE = frozenset({"ask", "endpoints", "identity", "sandbox", "judges", "baselines", "faults", "parts", "how", "name", "num_responses"})
 """Arguments of constructors that a run file does not set as such."""
 
 
@@ -140,10 +140,11 @@ def setting_lines(strategy: type, left_out: set[str]) -> Iterator[str]:
 def rewards() -> str:
     """Every kind of reward, and every rule, with its settings."""
     lines: list[str] = []
-    for kind, reward in REWARDS.items():
+    for kind in REWARDS:
+        reward = reward_class(kind)
         lines += [f"## {kind}", "", opening_of(reward), "", *argument_lines(reward)]
     lines += ["## Rules of the kind `rules`", ""]
-    for name, rule in _RULES.items():
+    for name, rule in RULES.items():
         lines += [f"### {name}", "", opening_of(rule), "", *argument_lines(rule)]
     lines += ["## Combining", "", opening_of(Combination), ""]
     return "\n".join(lines)

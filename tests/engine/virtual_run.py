@@ -11,6 +11,7 @@ from multigraft.budget.cost import ModelCost
 from multigraft.budget.ledger import Ledger
 from multigraft.engine.campaign import Campaign, Tally
 from multigraft.engine.halt import Halt
+from multigraft.engine.judging import Judging
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.replay import Resumption
 from multigraft.engine.scoring import Scoring
@@ -19,9 +20,9 @@ from multigraft.prompting.library import load_templates
 from multigraft.records.log import RunLog
 from multigraft.records.reader import PromptRecord
 from multigraft.records.rows import Row
-from multigraft.rewards.combine import Combination, Part
+from multigraft.rewards.combine import Combination, Part, alone
 from multigraft.strategies.base import Strategy
-from multigraft.types import Message, Model, Prompt, Reward, Sampling
+from multigraft.types import Message, Model, Prompt, Ranking, Reward, Sampling
 from multigraft.wire.retry import RetryPolicy
 
 T = TypeVar("T")
@@ -93,6 +94,9 @@ class VirtualRun:
     resumption: Resumption = field(default_factory=Resumption)
     log: RunLog = field(default_factory=MemoryLog)
     purchases_class: type[Purchases] = Purchases
+    ranking: Ranking | None = None
+    """In place of the reward."""
+    judging_of: Callable[[Purchases, Halt], Judging | None] = lambda _purchases, _halt: None
 
     def __post_init__(self) -> None:
         every = [*self.models, *self.judges]
@@ -107,8 +111,11 @@ class VirtualRun:
             places={model.name: self.max_in_flight for model in every},
             max_in_flight=self.max_in_flight,
         )
-        rewards = (self.reward_of(self.purchases), *self.more_rewards)
+        self.purchases.log = None if isinstance(self.log, MemoryLog) else self.log
+        rewards: tuple[Reward, ...] = (self.reward_of(self.purchases), *self.more_rewards)
         self.combination = Combination(parts=tuple(Part(name=reward.name, normalise="run" if self.more_rewards else "none") for reward in rewards))
+        if self.ranking is not None:
+            rewards, self.combination = (), alone(self.ranking.name)
         sampling = Sampling(max_tokens=self.max_tokens)
         self.campaign = Campaign(
             strategy=self.strategy,
@@ -121,11 +128,13 @@ class VirtualRun:
                 combination=self.combination,
                 templates=TEMPLATES,
                 log=self.log,
+                ranking=self.ranking,
             ),
             resumption=self.resumption,
             halt=self.halt,
             prompts_in_flight=self.prompts_in_flight,
             prompt_limits=self.prompt_limits,
+            judging=self.judging_of(self.purchases, self.halt),
         )
 
     async def run(self, prompts: Sequence[Prompt], rescored: Mapping[str, PromptRecord] | None = None) -> Tally:

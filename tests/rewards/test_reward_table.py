@@ -15,8 +15,9 @@ from multigraft.types import Candidate, Completion, FailureKind, Finish, Message
 
 
 def test_every_kind_is_found_by_its_name() -> None:
-    assert {kind: reward_class(kind) for kind in REWARDS} == dict(REWARDS)
-    assert set(REWARDS) == {"rules", "judge", "graded_judge", "remote", "confidence", "scripted"}
+    found = {kind: reward_class(kind) for kind in REWARDS}
+    assert {kind: f"{made.__module__}:{made.__name__}" for kind, made in found.items()} == dict(REWARDS)
+    assert all(hasattr(made, "score") or hasattr(made, "rank") for made in found.values())
 
 
 def test_an_unknown_kind_gets_a_suggestion() -> None:

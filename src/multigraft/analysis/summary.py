@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord, RunRecord
-from multigraft.types import Completion
+from multigraft.types import Completion, Score
 
 
 @dataclass(slots=True)
@@ -39,6 +39,37 @@ class Share:
 
 
 @dataclass(slots=True)
+class Scorer:
+    """What one scorer said, and cost."""
+
+    scored: int = 0
+    """Responses with a value."""
+    value_sum: float = 0.0
+    unscored: Counter[str] = field(default_factory=Counter)
+    """Responses it could not score, by reason."""
+    message: str = ""
+    """What it said of the first of them."""
+    spent: Amount = NOTHING
+    """From the run's budget."""
+    spent_apart: Amount = NOTHING
+    """From the budget of the judges that the search does not see; not part of the run's total."""
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the responses with a value."""
+        return self.value_sum / self.scored if self.scored else None
+
+    def add(self, score: Score) -> None:
+        """Count a score."""
+        if score.value is not None:
+            self.scored += 1
+            self.value_sum += score.value
+            return
+        self.unscored[score.reason or "not scored yet"] += 1
+        self.message = self.message or score.message
+
+
+@dataclass(slots=True)
 class Summary:
     """Totals of a run."""
 
@@ -65,10 +96,7 @@ class Summary:
     models: dict[str, Share] = field(default_factory=dict)
     depths: dict[int, Share] = field(default_factory=dict)
     """0: answers afresh; 1: made from one of these; and so on."""
-    scorers: dict[str, Amount] = field(default_factory=dict)
-    """What scoring cost, by scorer."""
-    judges: dict[str, Amount] = field(default_factory=dict)
-    """What the judges cost that the search does not see, by scorer; not part of `spent`."""
+    scorers: dict[str, Scorer] = field(default_factory=dict)
     refined_wins: int = 0
     """Prompts whose best response was made from an earlier one."""
     best_sum: float = 0.0
@@ -141,10 +169,14 @@ def _add_prompt(summary: Summary, prompt: PromptRecord) -> None:
 
 def _add_call(summary: Summary, call: CallRecord) -> None:
     summary.repeated.update(call.attempts)
-    for scorer in call.scores:
-        summary.scorers[scorer] = summary.scorers.get(scorer, NOTHING).plus(call.judging.get(scorer, NOTHING))
+    for scorer, found in call.scores.items():
+        summary.scorers.setdefault(scorer, Scorer()).add(found.score)
+    for scorer, spent in call.judging.items():
+        named = summary.scorers.setdefault(scorer, Scorer())
+        named.spent = named.spent.plus(spent)
     for scorer, spent in call.judging_apart.items():
-        summary.judges[scorer] = summary.judges.get(scorer, NOTHING).plus(spent)
+        named = summary.scorers.setdefault(scorer, Scorer())
+        named.spent_apart = named.spent_apart.plus(spent)
     if not isinstance(call.sample, Completion):
         summary.failures[call.sample.kind] += 1
         summary.failure_message = summary.failure_message or call.sample.message

@@ -5,6 +5,7 @@ from typing import Any
 
 from multigraft.build.settings import made
 from multigraft.errors import InputError, UnknownNameError
+from multigraft.rewards.rules.choice import Choice
 from multigraft.rewards.rules.constraints import Constraints
 from multigraft.rewards.rules.minimum_content import MinimumContent
 from multigraft.rewards.rules.pattern import Pattern
@@ -17,6 +18,7 @@ RULES: Mapping[str, Callable[..., Rule]] = {
     "constraints": Constraints,
     "reference": Reference,
     "exact_number": ExactNumber,
+    "choice": Choice,
     "pattern": Pattern,
     "length": LengthWindow,
     "minimum_content": MinimumContent,

@@ -7,23 +7,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from multigraft import __version__
 from multigraft.budget.amount import Limits
 from multigraft.budget.cost import check_limits
 from multigraft.budget.ledger import Ledger
 from multigraft.build.lifecycle import Closing, Starting
+from multigraft.build.limits import limits_of
 from multigraft.build.models import BuiltModel, build_model
-from multigraft.build.rewards import Built, BuiltJudge, build_judges, build_rewards, is_reward, judges_of, needs_logprobs
+from multigraft.build.rewards import Built, BuiltJudge, build_judges, build_rewards, judges_of, needs_logprobs
+from multigraft.build.sandbox import SandboxOfRun
 from multigraft.build.scorers import Surroundings
-from multigraft.config import LimitsTable, RunFile
+from multigraft.build.work import jurors_of, scoring_of
+from multigraft.config import RunFile
 from multigraft.engine.campaign import Campaign
 from multigraft.engine.halt import Halt
-from multigraft.engine.judging import Judging, Juror
+from multigraft.engine.judging import Judging
 from multigraft.engine.purchases import Purchases
 from multigraft.engine.replay import Resumption, resume
-from multigraft.engine.scoring import Scoring
 from multigraft.engine.step import Workshop
 from multigraft.errors import InputError
 from multigraft.models.local.progress import Progress
@@ -37,10 +39,7 @@ from multigraft.strategies.base import Strategy
 from multigraft.strategies.prs import Prs
 from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
-from multigraft.types import Ranking, Reward
 from multigraft.wire.retry import RetryPolicy
-
-ONCE = RetryPolicy(max_attempts=1)
 
 
 @dataclass(slots=True)
@@ -69,21 +68,9 @@ class Plan:
     """Unseen by the search."""
     scorers: list[object]
     """All scorers and what they use: what is to be started and closed."""
+    sandbox: SandboxOfRun
     templates: Templates
     retry: RetryPolicy
-
-    def scoring(self, scorer: Reward, *, retried: bool) -> Scoring:
-        """Put one scorer to work."""
-        return Scoring(scorer, self.retry if retried else ONCE, self.purchases.halt)
-
-    def jurors(self) -> tuple[Juror, ...]:
-        """Put the judges to work that the search does not see."""
-        return tuple(Juror(scoring=self._at_work(judge), at=judge.at) for judge in self.judges)
-
-    def _at_work(self, judge: BuiltJudge) -> Scoring | Ranking:
-        if is_reward(judge.scorer):
-            return self.scoring(judge.scorer, retried=judge.retried)
-        return cast("Ranking", judge.scorer)
 
 
 def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
@@ -130,14 +117,15 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
         max_in_flight=concurrency.max_in_flight,
     )
     identities = {name: built.identity for name, built in models.items()}
-    surroundings = Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency, sandbox=object)
+    sandbox = SandboxOfRun(run_file)
+    surroundings = Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency, sandbox=sandbox)
     rewards = build_rewards(run_file.reward, surroundings)
     _refuse_blind_guidance(strategy, rewards)
     unseen = replace(surroundings, ask_of=partial(purchases.ask_of, apart=True))
     jurors = build_judges(run_file.judge, unseen, names_of(rewards.combination))
     check_limits(limits_of(run_file.judge.budget), costs)
     templates = load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
-    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, templates, retry)
+    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, sandbox, templates, retry)
 
 
 def _refuse_blind_guidance(strategy: Strategy[Any], rewards: Built) -> None:
@@ -185,7 +173,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},
             purchases=purchases,
-            scorings=tuple(plan.scoring(reward, retried=reward.name in rewards.retried) for reward in rewards.rewards),
+            scorings=tuple(scoring_of(reward, plan.retry, purchases.halt, retried=reward.name in rewards.retried) for reward in rewards.rewards),
             combination=rewards.combination,
             templates=plan.templates,
             log=log,
@@ -203,7 +191,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
             prompt_limits=plan.prompt_limits,
             cost_unit=_cost_unit(plan),
             drain_s=run_file.concurrency.drain_s,
-            judging=Judging(jurors=plan.jurors(), record=record, log=log, purchases=purchases) if alongside else None,
+            judging=Judging(jurors=jurors_of(plan.judges, plan.retry, purchases.halt), record=record, log=log, purchases=purchases) if alongside else None,
         )
         yield Opened(campaign, unscored)
 
@@ -213,7 +201,7 @@ def facts_of(plan: Plan) -> dict[str, str]:
     facts = {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}
     scorers = [*plan.rewards.rewards, *([plan.rewards.ranking] if plan.rewards.ranking else []), *(judge.scorer for judge in plan.judges)]
     facts |= {f"scorer {scorer.name}": scorer.version for scorer in scorers}
-    return facts
+    return facts | plan.sandbox.facts()
 
 
 def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, dict[str, PromptRecord]]:
@@ -227,11 +215,6 @@ def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, dict[str, Pr
 def _asked(strategy: Strategy[Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """Name the models a strategy asks: all, unless it is one for a single model."""
     return (chosen_model(strategy.model, names),) if isinstance(strategy, RandomSampling | Prs) else names
-
-
-def limits_of(table: LimitsTable) -> Limits:
-    """Read the limits of a table."""
-    return Limits(table.flops, table.tokens, table.usd, table.calls, table.seconds)
 
 
 def _cost_unit(plan: Plan) -> str | None:

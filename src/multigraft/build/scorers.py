@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from multigraft.build.endpoints import endpoints_of
 from multigraft.build.rules import build_rules
@@ -13,6 +13,9 @@ from multigraft.errors import InputError, boundary
 from multigraft.rewards.table import Scorer, reward_class
 from multigraft.tasks.answers import read_answers
 from multigraft.types import Ask
+
+if TYPE_CHECKING:  # only runs that run code load it
+    from multigraft.sandbox.sandbox import Sandbox
 
 NESTED = "judges"
 """A setting that holds tables of further scorers."""
@@ -28,10 +31,10 @@ class Surroundings:
     """What each model is, by name: part of a judge's version."""
     concurrency: ConcurrencyTable
     """Timeouts of remote rewards."""
-    sandbox: Callable[[], object]
+    sandbox: "Callable[[], Sandbox]"
     """Where generated code runs; the same for all scorers of the run."""
     opened: list[object] = field(default_factory=list)
-    """What was made and may have to be started and closed, in the order of making."""
+    """What was made and may have to be started and closed, in the order of making. A scorer opens and closes the sandbox it uses itself."""
 
 
 def build_scorer(part: RewardPartTable, place: str, surroundings: Surroundings) -> Scorer:

@@ -6,6 +6,7 @@ from multigraft.cli.dry_run import dry_run
 from multigraft.cli.export import export
 from multigraft.cli.init import init
 from multigraft.cli.models import models
+from multigraft.cli.score import score
 from multigraft.cli.show import show
 from multigraft.cli.synth import resume, synth
 
@@ -34,6 +35,7 @@ def root(_version_flag: bool = typer.Option(False, "--version", callback=_versio
 
 app.command()(synth)
 app.command()(resume)
+app.command()(score)
 app.command()(show)
 app.command()(export)
 app.add_typer(models, name="models")

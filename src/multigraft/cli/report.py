@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from math import isfinite
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from multigraft.analysis.summary import Share, Summary
+from multigraft.analysis.summary import Scorer, Share, Summary
 from multigraft.budget.amount import Amount
 from multigraft.budget.describe import describe, flops_text, seconds_text, usd_text
 from multigraft.cli.text import shown
@@ -22,6 +23,8 @@ def print_summary(console: Console, title: str, summary: Summary) -> None:
     if summary.models:
         console.print(_shares("model", {shown(name, 40): share for name, share in summary.models.items()}, summary))
         console.print(_shares("depth", {str(depth): share for depth, share in sorted(summary.depths.items())}, summary))
+    if len(summary.scorers) > 1:
+        print_scorers(console, summary.scorers)
     for name, counts in (("failures", summary.failures), ("attempts repeated", summary.repeated), ("responses without a reward", summary.unscored)):
         if counts:
             console.print(Text(f"  {name}: " + ", ".join(f"{kind} {count}" for kind, count in counts.most_common())))
@@ -37,11 +40,20 @@ def summary_json(summary: Summary) -> dict[str, Json]:
         elif name in {"spent", "wasted"}:
             result[name] = _amount_json(getattr(summary, name))
         elif name == "scorers":
-            result[name] = {scorer: _amount_json(amount) for scorer, amount in summary.scorers.items()}
+            result[name] = {name: scorer_json(scorer) for name, scorer in summary.scorers.items()}
         elif not name.endswith("_sum"):
             result[name] = value
     result["mean_best"], result["mean_first"] = summary.mean_best, summary.mean_first
-    return result
+    return {name: strict(value) for name, value in result.items()}
+
+
+def strict(value: Json) -> Json:
+    """Leave out what JSON has no word for: sums of huge rewards may be infinite."""
+    if isinstance(value, dict):
+        return {name: strict(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [strict(item) for item in value]
+    return value if not isinstance(value, float) or isfinite(value) else None
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
@@ -54,12 +66,36 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
         facts.append(("reward", f"best {summary.mean_best:.4g}, first response {summary.mean_first:.4g} (means over {summary.compared} prompts)"))
     facts.append(("refined", f"{summary.refined_wins} of {summary.prompts - summary.without_reward} best responses were made from an earlier one"))
     facts.append(("spent", describe(summary.spent)))
-    scorers = {name: amount for name, amount in summary.scorers.items() if amount.calls}
-    facts += [("", f"of it for {shown(name, 40)}: {describe(amount)}") for name, amount in scorers.items()]
+    facts += [("", f"of it for {shown(name, 40)}: {describe(scorer.spent)}") for name, scorer in summary.scorers.items() if scorer.spent.calls]
     if summary.wasted.calls:
         facts.append(("", f"of it at most for answers that a crash cut off: {describe(summary.wasted)}"))
     facts.append(("time", f"{seconds_text(summary.seconds)} in {summary.sessions} session{'s' if summary.sessions != 1 else ''}"))
     return facts
+
+
+def print_scorers(console: Console, scorers: Mapping[str, Scorer]) -> None:
+    """Print what scorers said, a line each."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("  scorer")
+    for name in ("scored", "mean", "unscored", "spent apart"):
+        table.add_column(name, justify="right")
+    for name, scorer in scorers.items():
+        mean = "-" if scorer.mean is None else f"{scorer.mean:.4g}"
+        reasons = ", ".join(f"{reason} {count}" for reason, count in scorer.unscored.most_common()) or "-"
+        table.add_row(Text(f"  {shown(name, 40)}"), str(scorer.scored), mean, reasons, describe(scorer.spent_apart) if scorer.spent_apart.calls else "-")
+    console.print(table)
+
+
+def scorer_json(scorer: Scorer) -> dict[str, Json]:
+    """Return what a scorer said as a JSON object."""
+    return {
+        "scored": scorer.scored,
+        "mean": scorer.mean,
+        "unscored": dict(scorer.unscored),
+        "message": scorer.message,
+        "spent": _amount_json(scorer.spent),
+        "spent_apart": _amount_json(scorer.spent_apart),
+    }
 
 
 def _shares(what: str, shares: Mapping[str, Share], summary: Summary) -> Table:

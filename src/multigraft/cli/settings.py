@@ -1,6 +1,6 @@
 """The settings of a run: a run file, changed by flags."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -48,7 +48,7 @@ def settings_of(
     if reward is not None:
         settings["reward"] = {"parts": list(parts_of(reward))}
     if isinstance(settings.get("models", []), list):
-        settings["models"] = _with_judges(settings)
+        settings["models"] = judges_added(settings, [*_parts(settings, "reward"), *_parts(settings, "judge")])
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
         settings["budget"] = _table(settings, "budget") | limits
@@ -98,17 +98,22 @@ def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]
     if not chosen:
         message = "names no model"
         raise InputError(message, field="--models")
-    judges = {part.get("model") for part in _parts(settings)}
+    judges = {part.get("model") for table in ("reward", "judge") for part in _parts(settings, table)}
     names = {table["name"] for table in chosen}
     return chosen + [table for name, table in known.items() if name in judges and name not in names]
 
 
-def _with_judges(settings: Mapping[str, object]) -> list[object]:
-    """Add the models that judge and are not listed, so that `--reward judge:MODEL` takes whatever `--models` takes."""
+def judges_added(settings: Mapping[str, object], parts: Sequence[dict[str, object]]) -> list[object]:
+    """Return the models of the settings and those that judge and are not among them, so that `--reward judge:MODEL` takes whatever `--models` takes.
+
+    Args:
+        settings: with or without `models`.
+        parts: scorers; one that names its model by a source or an endpoint gets the name the model has from now on.
+    """
     tables = settings.get("models", [])
     models = list(tables) if isinstance(tables, list) else []
     known = {str(table.get("name")): table for table in models if isinstance(table, dict)}
-    for part in _parts(settings):
+    for part in parts:
         named = part.get("model") if takes(str(part.get("kind")), "ask") else None
         if isinstance(named, str) and named not in known:
             added = _model(named, known)
@@ -118,8 +123,8 @@ def _with_judges(settings: Mapping[str, object]) -> list[object]:
     return models
 
 
-def _parts(settings: Mapping[str, object]) -> list[dict[str, object]]:
-    parts = _table(settings, "reward").get("parts", [])
+def _parts(settings: Mapping[str, object], table: str) -> list[dict[str, object]]:
+    parts = _table(settings, table).get("parts", [])
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
