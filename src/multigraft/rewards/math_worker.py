@@ -2,8 +2,8 @@
 
 Lines of JSON come in on standard input, `{"answer": TEXT, "references": [TEXT, ...]}`, and one goes out for each:
 `{"equal": BOOL, "read": BOOL, "form": TEXT or null}`, or `{"undecided": REASON}`. A comparison may hang or eat memory, so the parent sets a limit of time and
-kills; memory, processor time and files are limited here. Nothing that came in is ever compiled: the answers are parsed by a grammar, and after the start an audit
-hook refuses to compile any text.
+kills; memory, processor time and files are limited here. Nothing that came in is ever compiled: the answers are parsed by a grammar, and after the start an
+audit hook refuses to compile any text.
 """
 
 import json
