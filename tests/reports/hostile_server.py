@@ -106,30 +106,42 @@ BODIES: Mapping[str, Callable[[Send], None]] = {
 class Hostile:
     """Where the server is, and which kinds of bodies it was asked for."""
 
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+    def __init__(self) -> None:
         self.asked: list[str] = []
+        self.url = ""
         self.harmless = False
         """Answer everything well, to see what a run takes without any trouble."""
 
-
-def serve_one(hostile: Hostile, body: bytes, out: Send) -> None:
-    found = re.search(rb"send (\w+)", body)
-    kind = "" if found is None else found[1].decode()
-    hostile.asked.append(kind)
-    if kind in BODIES and not hostile.harmless:
-        BODIES[kind](out)
-    else:
-        out(head(len(answer())) + answer())
+    def serve(self, body: bytes, out: Send) -> None:
+        found = re.search(rb"send (\w+)", body)
+        kind = "" if found is None else found[1].decode()
+        self.asked.append(kind)
+        if kind in BODIES and not self.harmless:
+            BODIES[kind](out)
+        else:
+            out(head(len(answer())) + answer())
 
 
 @contextmanager
 def hostile_server() -> Iterator[Hostile]:
+    hostile = Hostile()
+    with raw_server(hostile.serve) as hostile.url:
+        yield hostile
+
+
+@contextmanager
+def raw_server(serve: Callable[[bytes, Send], None]) -> Iterator[str]:
+    """Serve requests by a function of the body that sends bytes as they are.
+
+    Returns:
+        The server's URL.
+    """
+
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             with suppress(ConnectionEndedError, OSError):
                 while length := self._length():
-                    serve_one(hostile, self.rfile.read(length), self._out)
+                    serve(self.rfile.read(length), self._out)
 
         def _length(self) -> int:
             length = 0
@@ -143,16 +155,23 @@ def hostile_server() -> Iterator[Hostile]:
 
     class Server(socketserver.ThreadingTCPServer):
         daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass
+        request_queue_size = 128
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        hostile = Hostile(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:
-            yield hostile
+            yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
             server.shutdown()
             thread.join()
+
+
+def replies(serve: Callable[[dict[str, Any]], str]) -> Callable[[bytes, Send], None]:
+    """Answer each request with a text made from its JSON body, whether or not the text is JSON."""
+
+    def send(body: bytes, out: Send) -> None:
+        text = serve(json.loads(body)).encode()
+        out(head(len(text)) + text)
+
+    return send

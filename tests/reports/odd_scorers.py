@@ -1,0 +1,58 @@
+"""Scorers as somebody else may have written them, installed for one test as a package with an entry point."""
+
+import os
+from pathlib import Path
+
+ODD = """
+from math import inf, nan
+from multigraft.types import FailureKind, Score
+
+NUMBERS = {
+    "a plain answer": 0.25,
+    "nan": nan,
+    "plus infinity": inf,
+    "minus infinity": -inf,
+    "a text": "0.9",
+    "truth": True,
+    "beyond": 10 ** 400,
+    "a list": [0.9],
+    "a table": {"value": 0.9},
+    "nothing": None,
+    "complex": 3j,
+    "whole": 1,
+    "huge": 1e308,
+    "deep": -1e308,
+}
+
+
+class Odd:
+    version = "1"
+    max_batch = 4
+
+    def __init__(self, *, name="odd"):
+        self.name = name
+
+    async def score(self, candidates):
+        return [self.of(candidate.completion.text) for candidate in candidates]
+
+    def of(self, text):
+        number = NUMBERS[text]
+        if number is None:
+            return Score(None, FailureKind.UNSCORABLE, "nothing to say")
+        return Score(number, message="as it is", details={"sound": 0.5, "odd": nan, "large": inf, "text": "0.9"})
+"""
+
+
+def installed(folder: Path) -> dict[str, str]:
+    """Install the scorers under a folder.
+
+    Returns:
+        The environment in which they are found.
+    """
+    place = folder / "packages"
+    described = place / "odd_scorers-1.dist-info"
+    described.mkdir(parents=True)
+    (place / "odd_scorers.py").write_text(ODD)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-scorers\nVersion: 1\n")
+    (described / "entry_points.txt").write_text("[multigraft.rewards]\nodd = odd_scorers:Odd\n")
+    return {"PYTHONPATH": os.pathsep.join([str(place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)}
