@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from multigraft.puzzles.credit import sequence_credit
+from multigraft.puzzles.facts import text
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.words import NOUNS
 from multigraft.randomness import Draws
@@ -19,7 +20,7 @@ def _make(draws: Draws, size: int) -> Item:
 
 
 def _check(facts: Mapping[str, Json], response: str) -> Verdict:
-    wanted = str(facts["letters"])
+    wanted = text(facts, "letters")
     runs = [re.sub(r"[.\s]", "", match[0]) for match in _CAPITALS.finditer(response)]
     # "I think it is ABC": a single letter of prose is passed over for what is longer.
     found = next((run for run in reversed(runs) if len(run) > 1), None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from multigraft.puzzles.credit import nearness
+from multigraft.puzzles.facts import integer
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.reading import last_integer
 from multigraft.puzzles.words import NOUNS
@@ -20,8 +21,7 @@ def _make(draws: Draws, size: int) -> Item:
 
 
 def _check(facts: Mapping[str, Json], response: str) -> Verdict:
-    wanted = facts["number"]
-    assert isinstance(wanted, int)  # noqa: S101 - made by this package
+    wanted = integer(facts, "number")
     found = last_integer(response)
     if found is None or found < 0:
         return verdict(None, "no count", right=False, credit=0.0)

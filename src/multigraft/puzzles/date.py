@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from multigraft.puzzles.calendar_days import Day, date_of, days_of
+from multigraft.puzzles.facts import FactsError, text
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.randomness import Draws
 from multigraft.types import Json
@@ -23,7 +24,10 @@ def _make(draws: Draws, size: int) -> Item:
 
 
 def _check(facts: Mapping[str, Json], response: str) -> Verdict:
-    wanted = str(facts["date"])
+    wanted = text(facts, "date")
+    if _DATE.fullmatch(wanted) is None:
+        message = f"'{wanted}' is no date as YYYY-MM-DD"
+        raise FactsError(message)
     found = _DATE.findall(response)
     if not found:
         return verdict(None, "no date", right=False, credit=0.0)

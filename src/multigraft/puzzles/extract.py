@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from multigraft.puzzles.credit import sequence_credit
+from multigraft.puzzles.facts import entries
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.reading import last_list
 from multigraft.puzzles.words import NAMES, THINGS
@@ -24,15 +25,14 @@ def _make(draws: Draws, size: int) -> Item:
 
 
 def _check(facts: Mapping[str, Json], response: str) -> Verdict:
-    numbers = facts["numbers"]
-    wanted = [str(number) for number in numbers] if isinstance(numbers, list) else []
+    wanted = entries(facts, "numbers")
     found = last_list(response)
     if found is None:
         return verdict(None, "no JSON list", right=False, credit=0.0)
     # A number in quotes or with a fraction is another value: 7, not "7" or 7.0.
-    entries = [str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else repr(entry) for entry in found]
-    right = entries == wanted
-    return verdict(f"[{', '.join(entries)}]"[:200], "the list is right" if right else "the list differs", right=right, credit=sequence_credit(entries, wanted))
+    named = [str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else repr(entry) for entry in found]
+    right = named == wanted
+    return verdict(f"[{', '.join(named)}]"[:200], "the list is right" if right else "the list differs", right=right, credit=sequence_credit(named, wanted))
 
 
 EXTRACT = Family(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from multigraft.puzzles.credit import digit_credit
+from multigraft.puzzles.facts import integer
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.numerals import MOST_DIGITS, in_words
 from multigraft.puzzles.reading import last_integer
@@ -18,8 +19,7 @@ def _make(draws: Draws, size: int) -> Item:
 
 def check_number(facts: Mapping[str, Json], response: str) -> Verdict:
     """Compare the last whole number of an answer with `number` of the facts, digit by digit."""
-    wanted = facts["number"]
-    assert isinstance(wanted, int)  # noqa: S101 - made by this package
+    wanted = integer(facts, "number")
     found = last_integer(response)
     if found is None:
         return verdict(None, "no whole number", right=False, credit=0.0)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from multigraft.puzzles.facts import entries, integer, text
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.words import NOUNS
 from multigraft.randomness import Draws
@@ -25,20 +26,16 @@ def _make(draws: Draws, size: int) -> Item:
 
 
 def _check(facts: Mapping[str, Json], response: str) -> Verdict:
-    least, most, given = facts["least"], facts["most"], facts["given"]
-    assert isinstance(least, int)  # noqa: S101 - made by this package
-    assert isinstance(most, int)  # noqa: S101 - as above
-    assert isinstance(given, list)  # noqa: S101 - as above
-    text = response.strip()
-    words = _WORD.findall(text)
+    least, most, given, last = max(1, integer(facts, "least")), integer(facts, "most"), entries(facts, "given"), text(facts, "last")
+    words = _WORD.findall(response)
     if not words:
         return verdict(None, "no word", right=False, credit=0.0)
-    commas, capitals = text.count(","), sum(word != word.lower() for word in words)
+    commas, capitals = response.count(","), sum(word != word.lower() for word in words)
     lowered = [word.lower() for word in words]
     shares = {
         "length": 1.0 if least <= len(words) <= most else min(len(words) / least, most / len(words)),
         "given words": sum(word in lowered for word in given) / len(given),
-        "last word": float(lowered[-1] == facts["last"]) or 0.5 * (facts["last"] in lowered),
+        "last word": float(lowered[-1] == last) or 0.5 * (last in lowered),
         "commas": 1.0 if not commas else 0.5 / commas,
         "small letters": 1.0 - capitals / len(words),
     }

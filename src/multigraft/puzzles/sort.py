@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from multigraft.puzzles.credit import sequence_credit
+from multigraft.puzzles.facts import entries
 from multigraft.puzzles.item import Family, Item, Verdict, verdict
 from multigraft.puzzles.reading import listed_words
 from multigraft.puzzles.words import NOUNS
@@ -18,8 +19,7 @@ def _make(draws: Draws, size: int) -> Item:
 
 def check_order(facts: Mapping[str, Json], response: str) -> Verdict:
     """Compare the words of an answer with `words` of the facts; other words do not count."""
-    listed = facts["words"]
-    wanted = [str(word) for word in listed] if isinstance(listed, list) else []
+    wanted = entries(facts, "words")
     found = listed_words(response, wanted)
     if not found:
         return verdict(None, "none of the words", right=False, credit=0.0)

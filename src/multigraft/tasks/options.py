@@ -121,3 +121,25 @@ def filters_of(tables: Mapping[str, OptionTable], options: Chosen) -> tuple[Filt
             Filter(name, field, frozenset(map(str, wanted)), asked) for value in values for field, wanted in table.keep.get(str(value), {}).items()
         ]  # fmt: skip
     return tuple(found)
+
+
+def options_of(words: Sequence[str]) -> dict[str, str]:
+    """Read options as a command line gives them.
+
+    Args:
+        words: each `NAME=VALUE`; several values of one option are separated by commas.
+
+    Raises:
+        InputError: a word without `=`, or an option given twice.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            message = f"write it as NAME=VALUE, not '{word}'"
+            raise InputError(message, field="--task-option")
+        if name in found:
+            message = f"'{name}' is given twice; separate its values by commas"
+            raise InputError(message, field="--task-option")
+        found[name] = value
+    return found
