@@ -5,6 +5,7 @@
     |   |-- UnknownNameError   a name that is in no table, with "did you mean"
     |   `-- SettingsChangedError   the run was started with other settings
     |-- WeightsError           weights that cannot be found, fetched or verified
+    |-- SandboxError           no safe place for generated code can be had here
     |-- RecordError            a run folder that cannot be read or written
     |   |-- RunLockedError     another process owns it
     |   `-- DiskFullError      no space left; exit code 74
@@ -65,6 +66,10 @@ class SettingsChangedError(InputError):
 
 class WeightsError(MultigraftError):
     """Weights that cannot be found, fetched or verified."""
+
+
+class SandboxError(MultigraftError):
+    """Generated code cannot be run safely here; the message says what to install. Nothing was run."""
 
 
 class RecordError(MultigraftError):

@@ -1,1 +1,1 @@
-"""Generated code at a distance: run in a box of kernel walls, judged by another process, refused where no box can be built."""
+"""Running code that a model wrote: in processes of their own behind bubblewrap, seccomp and limits, judged from a second one that the code cannot reach."""

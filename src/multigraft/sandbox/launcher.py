@@ -1,0 +1,83 @@
+"""Starting processes behind the walls, and waiting until the walls stand."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from multigraft.sandbox.cgroups import Cgroups
+from multigraft.sandbox.limits import Limits
+from multigraft.sandbox.outcomes import Fault
+from multigraft.sandbox.process import SandboxedProcess, Start
+from multigraft.sandbox.reading import shortened
+from multigraft.sandbox.walls import Walls
+
+_START_S = 20.0
+"""For the walls to stand, however busy the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """What every process is started with."""
+
+    walls: Walls
+    code_folder: Path
+    cgroups: Cgroups
+    seccomp: bytes
+
+    def start(self, main: str, place: int, limits: Limits, *, handed_over: Sequence[int] = (), keeps_output: bool = False) -> SandboxedProcess:
+        """Start a process, which then waits for its job.
+
+        Args:
+            main: the module of `multigraft.sandbox.inside` that it runs.
+            place: its number; no two live processes share one.
+            limits: of the process.
+            handed_over: descriptors it inherits.
+            keeps_output: keep what it writes to its standard output.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        report_reads, report_writes = os.pipe()
+        information = os.dup(report_writes)
+        # A filter is read to its end, so each process gets its own; it fits into the pipe many times over.
+        seccomp_reads, seccomp_writes = os.pipe()
+        os.write(seccomp_writes, self.seccomp)
+        os.close(seccomp_writes)
+        try:
+            return SandboxedProcess(
+                Start(
+                    command=self.walls.command(main, place, self.code_folder, limits, (report_writes, information, seccomp_reads)),
+                    environment=self.walls.environment,
+                    report=(report_reads, report_writes),
+                    handed_over=(report_writes, *((information, seccomp_reads) if self.walls.bubblewrap else ()), *handed_over),
+                    keeps_output=keeps_output,
+                    output_bytes=limits.output_bytes,
+                )
+            )
+        finally:
+            for descriptor in (report_writes, information, seccomp_reads):
+                os.close(descriptor)
+
+    async def ready(self, process: SandboxedProcess, place: int, limits: Limits) -> Fault | None:
+        """Wait until the walls of a process stand, and bound its place.
+
+        Returns:
+            None when it may be given its job.
+        """
+        try:
+            async with asyncio.timeout(_START_S):
+                stands = await process.ready()
+        except TimeoutError:
+            return Fault(f"the walls did not stand within {_START_S:g} s")
+        if not stands:
+            await process.exit_code()
+            process.errors.take()
+            return Fault(f"the walls could not be put up: {shortened(process.errors.text()) or 'nothing was said'}")
+        try:
+            self.cgroups.make(place, memory_bytes=limits.memory_bytes, processes=limits.processes)
+            self.cgroups.join(place, process.inner_pid)
+        except OSError as error:
+            return Fault(f"the control groups could not be used: {error}")
+        return None
