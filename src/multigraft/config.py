@@ -166,7 +166,7 @@ class StrategyTable(BaseModel):
     """Responses wanted for each prompt."""
 
 
-class RewardPartTable(BaseModel):
+class ScorerTable(BaseModel):
     """One scorer and its settings, which the scorer itself checks."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -176,16 +176,21 @@ class RewardPartTable(BaseModel):
     """A name of the rewards' reference, or of an entry point."""
     name: str | None = None
     """Name in the record; default: the kind."""
+    model: str | None = None
+    """Judges: name of a model of this file. Reward models: a folder, or a name on the hub."""
+    endpoints: tuple[EndpointTable, ...] = ()
+    """remote: its servers."""
+
+
+class RewardPartTable(ScorerTable):
+    """A scorer as a part of the reward."""
+
     weight: float = 1.0
     """How much it counts in a sum; negative for what is to be kept low."""
     normalise: Literal["none", "run", "model"] | None = None
     """Default: `model` for confidence, else `none`."""
     optional: bool = False
     """A response this part cannot score still has a reward."""
-    model: str | None = None
-    """Judges: name of a model of this file. Reward models: a folder, or a name on the hub."""
-    endpoints: tuple[EndpointTable, ...] = ()
-    """remote: its servers."""
 
 
 class RewardTable(Table):
@@ -200,7 +205,7 @@ class RewardTable(Table):
     parts: tuple[RewardPartTable, ...] = (RewardPartTable(kind="rules"),)
 
 
-class JudgePartTable(RewardPartTable):
+class JudgePartTable(ScorerTable):
     """One scorer that the search does not see, and what it scores."""
 
     at: Literal["doubling", "best", "all"] | tuple[Whole, ...] = "doubling"
@@ -249,7 +254,7 @@ class TaskTable(Table):
     """A name of `multigraft task list`, or the path of a task file."""
     items: str | None = None
     """File with its items; default: from the hub, a package or a generator, as the task says."""
-    options: Mapping[str, Scalar | tuple[Scalar, ...]] = Field(default_factory=dict)
+    options: Mapping[str, str | int | tuple[str | int, ...]] = Field(default_factory=dict)
     """Settings of the task, as `multigraft task show NAME` lists them."""
 
 

@@ -17,12 +17,11 @@ from multigraft.build.models import build_model
 from multigraft.build.rewards import BuiltJudge, build_judges, judges_of
 from multigraft.build.sandbox import SandboxOfRun
 from multigraft.build.scorers import Surroundings
-from multigraft.build.work import jurors_of
+from multigraft.build.work import jurors_of, refuse_namesakes
 from multigraft.config import RunFile
 from multigraft.engine.halt import Halt
 from multigraft.engine.judging import Judging
 from multigraft.engine.purchases import Purchases
-from multigraft.errors import InputError
 from multigraft.models.local.progress import Progress
 from multigraft.records.log import RunLog
 from multigraft.records.reader import RunRecord
@@ -77,7 +76,7 @@ async def opened_judging(run_file: RunFile, folder: Path, progress: Progress | N
         for thing in (*(built.starting for built in models.values()), *surroundings.opened):
             if isinstance(thing, Starting):
                 await thing.start()
-        _refuse_namesakes(record, judges)
+        refuse_namesakes(record, judges)
         purchases.log, purchases.ledger_apart = log, Ledger(limits, spent=record.spent_apart())
         facts = {"multigraft": __version__, "python": platform.python_version(), "judged": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         log.append(SessionRow(record.num_sessions(), 0.0, facts | _scorers(judges) | sandbox.facts()))
@@ -86,14 +85,3 @@ async def opened_judging(run_file: RunFile, folder: Path, progress: Progress | N
 
 def _scorers(judges: tuple[BuiltJudge, ...]) -> dict[str, str]:
     return {f"scorer {judge.scorer.name}": judge.scorer.version for judge in judges}
-
-
-def _refuse_namesakes(record: RunRecord, judges: tuple[BuiltJudge, ...]) -> None:
-    """Refuse to mix the scores of two scorers under one name."""
-    known = record.versions()
-    for judge in judges:
-        name, version = judge.scorer.name, judge.scorer.version
-        if name in known and known[name] != {version}:
-            others = ", ".join(sorted(known[name] - {version}))
-            message = f"the run holds scores of another scorer called '{name}' (version {others}, this is {version}); give this one another name: --name"
-            raise InputError(message)

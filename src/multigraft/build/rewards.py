@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from multigraft.build.scorers import Surroundings, asked_models, build_scorer, repeats_itself, takes
-from multigraft.config import JudgeTable, RewardPartTable, RewardTable
+from multigraft.config import JudgeTable, RewardTable, ScorerTable
 from multigraft.engine.judging import At
 from multigraft.errors import InputError
 from multigraft.rewards.combine import Combination, Part
@@ -35,7 +35,7 @@ class BuiltJudge:
     """Which responses it scores, as in the run file."""
 
 
-def judges_of(parts: Iterable[RewardPartTable]) -> tuple[str, ...]:
+def judges_of(parts: Iterable[ScorerTable]) -> tuple[str, ...]:
     """Name the chat models that judge, each once."""
     return tuple(dict.fromkeys(model for part in parts for model in asked_models(part)))
 
@@ -105,7 +105,7 @@ def is_ranking(scorer: Reward | Ranking) -> TypeGuard[Ranking]:
     return not is_reward(scorer)
 
 
-def needs_logprobs(parts: Iterable[RewardPartTable]) -> bool:
+def needs_logprobs(parts: Iterable[ScorerTable]) -> bool:
     """Whether models must return log-probabilities of their answers."""
     return any(part.kind == "confidence" for part in parts)
 

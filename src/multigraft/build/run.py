@@ -19,7 +19,7 @@ from multigraft.build.models import BuiltModel, build_model
 from multigraft.build.rewards import Built, BuiltJudge, build_judges, build_rewards, judges_of, needs_logprobs
 from multigraft.build.sandbox import SandboxOfRun
 from multigraft.build.scorers import Surroundings
-from multigraft.build.work import jurors_of, scoring_of
+from multigraft.build.work import jurors_of, refuse_namesakes, scoring_of
 from multigraft.config import RunFile
 from multigraft.engine.campaign import Campaign
 from multigraft.engine.halt import Halt
@@ -39,6 +39,7 @@ from multigraft.strategies.base import Strategy
 from multigraft.strategies.prs import Prs
 from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
+from multigraft.tasks.task import load_task
 from multigraft.wire.retry import RetryPolicy
 
 
@@ -105,7 +106,7 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     costs = {name: built.cost for name, built in models.items()}
     check_limits(limits, costs)
     check_limits(prompt_limits, costs)
-    concurrency, own = run_file.concurrency, run_file.templates
+    concurrency = run_file.concurrency
     retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
     purchases = Purchases(
         models={name: built.model for name, built in models.items()},
@@ -124,8 +125,17 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     unseen = replace(surroundings, ask_of=partial(purchases.ask_of, apart=True))
     jurors = build_judges(run_file.judge, unseen, names_of(rewards.combination))
     check_limits(limits_of(run_file.judge.budget), costs)
-    templates = load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
-    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, sandbox, templates, retry)
+    return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, sandbox, templates_of(run_file), retry)
+
+
+def templates_of(run_file: RunFile) -> Templates:
+    """Choose the wording of the roles that show earlier responses: the user's own, else the task's, else the default."""
+    own = run_file.templates
+    wording = load_task(run_file.task.name).table.ask if run_file.task is not None and own.family is None else None
+    if wording is None:
+        return load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
+    refine, aggregate, fuse = own.refine or wording.refine, own.aggregate or wording.aggregate, own.fuse or wording.fuse
+    return load_templates(wording.family, refine=refine, aggregate=aggregate, fuse=fuse)
 
 
 def _refuse_blind_guidance(strategy: Strategy[Any], rewards: Built) -> None:
@@ -169,6 +179,7 @@ async def opened(plan: Plan, folder: Path) -> AsyncIterator[Opened]:
         for scorer in plan.scorers:
             if isinstance(scorer, Starting):
                 await scorer.start()
+        refuse_namesakes(record, plan.judges)
         log.append(SessionRow(resumption.session, 0.0, facts_of(plan)))
         workshop = Workshop(
             contestants={name: built.contestant for name, built in plan.models.items()},

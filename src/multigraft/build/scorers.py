@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from multigraft.build.endpoints import endpoints_of
 from multigraft.build.rules import build_rules
 from multigraft.build.settings import made, parameters_of
-from multigraft.config import ConcurrencyTable, RewardPartTable, checked_table
+from multigraft.config import ConcurrencyTable, ScorerTable, checked_table
 from multigraft.errors import InputError, boundary
 from multigraft.rewards.table import Scorer, reward_class
 from multigraft.tasks.answers import read_answers
@@ -37,7 +37,7 @@ class Surroundings:
     """What was made and may have to be started and closed, in the order of making. A scorer opens and closes the sandbox it uses itself."""
 
 
-def build_scorer(part: RewardPartTable, place: str, surroundings: Surroundings) -> Scorer:
+def build_scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> Scorer:
     """Make one scorer.
 
     Args:
@@ -61,7 +61,7 @@ def takes(kind: str, parameter: str) -> bool:
     return parameter in parameters_of(reward_class(kind))
 
 
-def asked_models(part: RewardPartTable) -> Iterator[str]:
+def asked_models(part: ScorerTable) -> Iterator[str]:
     """Name the chat models that a scorer, or a scorer within it, asks."""
     if part.model is not None and takes(part.kind, "ask"):
         yield part.model
@@ -69,20 +69,20 @@ def asked_models(part: RewardPartTable) -> Iterator[str]:
         yield from asked_models(inner)
 
 
-def repeats_itself(part: RewardPartTable) -> bool:
+def repeats_itself(part: ScorerTable) -> bool:
     """Say whether calls of its own are repeated when they fail, so that whoever scores with it must not repeat them again."""
     return takes(part.kind, "ask") or any(repeats_itself(inner) for inner in _nested(part, part.kind))
 
 
-def _nested(part: RewardPartTable, place: str) -> list[RewardPartTable]:
+def _nested(part: ScorerTable, place: str) -> list[ScorerTable]:
     tables = part.__pydantic_extra__.get(NESTED, ())
     if not isinstance(tables, tuple | list) or not all(isinstance(table, Mapping) for table in tables):
         message = f"must be a list of tables, each with a kind, not {tables!r}"
         raise InputError(message, field=f"{place}.{NESTED}")
-    return [checked_table(RewardPartTable, dict(table), f"{place}.{NESTED}[{index}]") for index, table in enumerate(tables)]
+    return [checked_table(ScorerTable, dict(table), f"{place}.{NESTED}[{index}]") for index, table in enumerate(tables)]
 
 
-def _scorer(part: RewardPartTable, place: str, surroundings: Surroundings) -> Scorer:
+def _scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> Scorer:
     maker = reward_class(part.kind)
     parameters = parameters_of(maker)
     settings: dict[str, Any] = dict(part.__pydantic_extra__)
@@ -112,14 +112,14 @@ def _scorer(part: RewardPartTable, place: str, surroundings: Surroundings) -> Sc
     return build_rules(settings | {"name": filled["name"]}, place) if part.kind == "rules" else made(maker, place, settings, **filled)
 
 
-def _asked(part: RewardPartTable, place: str, surroundings: Surroundings) -> tuple[Ask, str]:
+def _asked(part: ScorerTable, place: str, surroundings: Surroundings) -> tuple[Ask, str]:
     if part.model is None or part.model not in surroundings.identities:
         message = "a judge needs the name of a model of this run file" + (f", and '{part.model}' is none" if part.model else ': model = "..."')
         raise InputError(message, field=f"{place}.model")
     return surroundings.ask_of(part.model, part.name or part.kind), surroundings.identities[part.model]
 
 
-def _endpoints(part: RewardPartTable, place: str, surroundings: Surroundings) -> object:
+def _endpoints(part: ScorerTable, place: str, surroundings: Surroundings) -> object:
     if not part.endpoints:
         message = 'a remote reward needs endpoints = [{ url = "http://host:8000" }]'
         raise InputError(message, field=f"{place}.endpoints")

@@ -1,4 +1,4 @@
-"""Scorers put to work: with retries, and stopped when the run is."""
+"""Scorers put to work: with retries, stopped when the run is, and each under a name that was nobody else's."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -7,6 +7,8 @@ from multigraft.build.rewards import BuiltJudge, is_reward
 from multigraft.engine.halt import Halt
 from multigraft.engine.judging import Juror
 from multigraft.engine.scoring import Scoring
+from multigraft.errors import InputError
+from multigraft.records.reader import RunRecord
 from multigraft.types import Ranking, Reward
 from multigraft.wire.retry import RetryPolicy
 
@@ -34,3 +36,22 @@ def jurors_of(judges: Sequence[BuiltJudge], retry: RetryPolicy, halt: Halt) -> t
         )
         for judge in judges
     )
+
+
+def refuse_namesakes(record: RunRecord, judges: Sequence[BuiltJudge]) -> None:
+    """Refuse to mix the scores of two scorers under one name.
+
+    Args:
+        record: of the run.
+        judges: started, as some know their version only then.
+
+    Raises:
+        InputError: the record holds scores of a scorer of the same name and another version.
+    """
+    known = record.versions()
+    for judge in judges:
+        name, version = judge.scorer.name, judge.scorer.version
+        if name in known and known[name] != {version}:
+            others = ", ".join(sorted(known[name] - {version}))
+            message = f"the run holds scores of another scorer called '{name}' (version {others}, this is {version}); give this one a name of its own"
+            raise InputError(message)

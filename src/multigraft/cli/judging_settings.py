@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from multigraft.budget.parse import parse_limits
-from multigraft.build.rewards import parts_of
-from multigraft.cli.settings import judges_added
+from multigraft.cli.settings import judges_added, judges_named
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.records.folder import SETTINGS_NAME, read_settings
@@ -64,15 +63,7 @@ def judging_of(
 def _chosen(word: str, known: Mapping[str, dict[str, object]], settings: Mapping[str, Json]) -> list[dict[str, object]]:
     if word in known:
         return [known[word]]
-    if word == "task":
-        return graders_of(settings)
-    return [{key: value for key, value in part.items() if key != "normalise"} | {"at": "all"} for part in parts_of(word)]
-
-
-def graders_of(settings: Mapping[str, Json]) -> list[dict[str, object]]:
-    """Return the graders of a run's task, as parts of `[judge]`."""
-    message = "this run has no task"
-    raise InputError(message, field="--with")
+    return [{key: value for key, value in part.items() if key != "normalise"} | {"at": "all"} for part in judges_named(word, settings)]
 
 
 def _name(part: Mapping[str, object]) -> str:

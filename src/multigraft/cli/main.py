@@ -2,13 +2,17 @@
 
 import typer
 
+from multigraft.cli.curve import curve
 from multigraft.cli.dry_run import dry_run
 from multigraft.cli.export import export
 from multigraft.cli.init import init
 from multigraft.cli.models import models
+from multigraft.cli.reward import reward
 from multigraft.cli.score import score
 from multigraft.cli.show import show
 from multigraft.cli.synth import resume, synth
+from multigraft.cli.task import task
+from multigraft.cli.win_rate import win_rate
 
 app = typer.Typer(
     name="multigraft",
@@ -37,8 +41,12 @@ app.command()(synth)
 app.command()(resume)
 app.command()(score)
 app.command()(show)
+app.command()(curve)
+app.command("win-rate")(win_rate)
 app.command()(export)
 app.add_typer(models, name="models")
+app.add_typer(task, name="task")
+app.add_typer(reward, name="reward")
 app.command()(init)
 app.command("dry-run")(dry_run)
 

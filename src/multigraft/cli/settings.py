@@ -1,6 +1,6 @@
 """The settings of a run: a run file, changed by flags."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -8,32 +8,39 @@ from multigraft import __version__
 from multigraft.budget.parse import parse_limits
 from multigraft.build.rewards import parts_of
 from multigraft.build.scorers import takes
+from multigraft.cli.task_settings import add_task, graders_of, task_table
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.models.local.catalogue import CATALOGUE
 from multigraft.strategies.settings import parse_setting
+from multigraft.tasks.task import load_task
 from multigraft.types import Json
 
 
 def settings_of(
     *,
     run_file: Path | None,
-    prompts: Path,
+    prompts: Path | None,
+    task: str | None = None,
+    task_options: Sequence[str] = (),
     strategy: str | None,
     n: int | None,
     models: str | None,
     reward: str | None,
     budget: str | None,
+    judge: str | None = None,
     seed: int | None,
     changes: list[str],
+    unsafe_no_sandbox: bool = False,
+    note: Callable[[str], None] = lambda _line: None,
 ) -> RunFile:
-    """Merge a run file and flags; a flag wins.
+    """Merge a run file and flags; a flag wins. `note` is told what was chosen for the user.
 
     Raises:
         InputError: names the file and field, or the flag, that does not fit.
     """
     settings = read_run_file(run_file) if run_file else {}
-    settings["prompts"] = str(prompts.absolute())  # so that the run can be resumed from any folder
+    _add_source(settings, prompts, task, task_options)
     if seed is not None:
         settings["seed"] = seed
     chosen = _table(settings, "strategy")
@@ -45,14 +52,75 @@ def settings_of(
     settings["strategy"] = chosen
     if models is not None:
         settings["models"] = _models(models, settings)
-    if reward is not None:
-        settings["reward"] = {"parts": list(parts_of(reward))}
+    _add_scorers(settings, reward, judge, note)
+    _allow_code(settings, typed=unsafe_no_sandbox)
     if isinstance(settings.get("models", []), list):
         settings["models"] = judges_added(settings, [*_parts(settings, "reward"), *_parts(settings, "judge")])
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
         settings["budget"] = _table(settings, "budget") | limits
     return checked(settings, str(run_file) if run_file else None)
+
+
+def _add_source(settings: dict[str, object], prompts: Path | None, task: str | None, options: Sequence[str]) -> None:
+    """Put in where the prompts come from; absolute, so that the run can be resumed from any folder."""
+    if task is not None:
+        settings["task"] = task_table(task, prompts, options)
+        settings.pop("prompts", None)
+        return
+    if options:
+        message = "are options of a task; name one with --task"
+        raise InputError(message, field="--task-option")
+    if prompts is not None and "task" in settings:
+        settings["task"] = _table(settings, "task") | {"items": str(prompts.absolute())}
+    elif prompts is not None:
+        settings["prompts"] = str(prompts.absolute())
+    elif "task" not in settings:
+        found = settings.get("prompts")
+        if not isinstance(found, str):
+            message = "name a file with prompts, or a task with --task (`multigraft task list`)"
+            raise InputError(message, field="PROMPTS")
+        settings["prompts"] = str(Path(found).absolute())
+
+
+def _add_scorers(settings: dict[str, object], reward: str | None, judge: str | None, note: Callable[[str], None]) -> None:
+    if reward is not None:
+        settings["reward"] = {"parts": list(parts_of(reward))}
+    if judge is not None:
+        settings["judge"] = _table(settings, "judge") | {"parts": judges_named(judge, settings)}
+    if "task" in settings:
+        for line in add_task(settings):
+            note(line)
+
+
+def judges_named(text: str, settings: Mapping[str, object]) -> list[dict[str, object]]:
+    """Read `--judge`: scorers joined by `+`, among them `task` for the graders of the task; `none` for none.
+
+    Raises:
+        InputError: a form that is none of these.
+    """
+    if text == "none":
+        return []
+    judges: list[dict[str, object]] = []
+    for word in text.split("+"):
+        if word.strip() != "task":
+            judges += [dict(part) for part in parts_of(word)]
+            continue
+        task = _table(settings, "task").get("name")
+        if not isinstance(task, str):
+            message = "this run has no task whose graders could judge"
+            raise InputError(message, field="--judge")
+        judges += graders_of(load_task(task))
+    return judges
+
+
+def _allow_code(settings: dict[str, object], *, typed: bool) -> None:
+    """Let generated code run without walls only when that was typed now, whatever a file says."""
+    if settings.get("unsafe_no_sandbox") and not typed:
+        message = "this would run generated code without walls around it; if you mean it, type --unsafe-no-sandbox as well"
+        raise InputError(message, field="unsafe_no_sandbox")
+    if typed:
+        settings["unsafe_no_sandbox"] = True
 
 
 def models_of(names: str | None, run_file: Path | None) -> RunFile:
@@ -76,9 +144,15 @@ def resolved(run_file: RunFile) -> dict[str, Json]:
     return cast("dict[str, Json]", run_file.model_dump(mode="json", exclude_none=True)) | {"versions": {"multigraft": __version__}}
 
 
-def restored(settings: Mapping[str, Json], file: str) -> RunFile:
-    """Check the settings kept in a run's folder."""
-    return checked({name: value for name, value in settings.items() if name != "versions"}, file)
+def restored(settings: Mapping[str, Json], file: str, *, unsafe_no_sandbox: bool = False) -> RunFile:
+    """Check the settings kept in a run's folder.
+
+    Raises:
+        InputError: a setting that does not fit; or the run was started without walls around generated code, and that was not typed again.
+    """
+    kept: dict[str, object] = {name: value for name, value in settings.items() if name != "versions"}
+    _allow_code(kept, typed=unsafe_no_sandbox)
+    return checked(kept, file)
 
 
 def _table(settings: Mapping[str, object], name: str) -> dict[str, object]:

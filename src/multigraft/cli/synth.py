@@ -13,25 +13,37 @@ if TYPE_CHECKING:
     from multigraft.types import Prompt
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")]
+Unsafe = Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run generated code without walls around it; noted in the record.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 @reported
 @leaving_at_once
 def synth(
-    prompts: Annotated[Path, typer.Argument(help="Prompts: JSONL, CSV or Parquet with `prompt`, `instruction` or `messages`.")],
+    prompts: Annotated[
+        Path | None, typer.Argument(help="Prompts: JSONL, CSV or Parquet with `prompt`, `instruction` or `messages`; with --task: items of the task.")
+    ] = None,
     run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it. `multigraft init` writes one.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="A task of `multigraft task list`, or a task file: says how to ask, read and grade.")] = None,
+    task_options: Annotated[list[str] | None, typer.Option("--task-option", help="An option of the task, such as level=5; may be repeated.")] = None,
     strategy: Annotated[str | None, typer.Option("--strategy", help="random, prs, parallel, sequential, moa or toa (default).")] = None,
     n: Annotated[int | None, typer.Option("-n", help="Responses for each prompt; default 16.", min=1)] = None,
     models: Annotated[
         str | None, typer.Option("--models", help="Names of models, separated by commas: of the run file, embedded ones, or MODEL@http://HOST:PORT/v1.")
     ] = None,
-    reward: Annotated[str | None, typer.Option("--reward", help="rules (default), confidence, judge:MODEL, remote:URL; several joined by +.")] = None,
+    reward: Annotated[
+        str | None, typer.Option("--reward", help="rules (default), confidence, judge:MODEL, classifier:FOLDER, remote:URL; several joined by +.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="Scorers that the search does not see, as for --reward; also task (its graders, the default with --task), or none."),
+    ] = None,
     budget: Annotated[str | None, typer.Option("--budget", help='Limits of the run: "flops=2e13,usd=1,tokens=1e6,calls=500,seconds=600".')] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of the run; default 0.", min=0)] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder of the run; default runs/NAME-OF-THE-PROMPTS.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the strategy, such as tau=0.1; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Only so many prompts, from the beginning.", min=1)] = None,
+    unsafe_no_sandbox: Unsafe = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,16 +59,22 @@ def synth(
     checked = settings_of(
         run_file=run_file,
         prompts=prompts,
+        task=task,
+        task_options=task_options or [],
         strategy=strategy,
         n=n,
         models=models,
         reward=reward,
+        judge=judge,
         budget=budget,
         seed=seed,
         changes=settings or [],
+        unsafe_no_sandbox=unsafe_no_sandbox,
+        note=_note,
     )
     checked = checked if limit is None else checked.model_copy(update={"limit": limit})
-    _go(output or Path("runs") / prompts.stem, checked, _read_prompts(prompts, checked.limit), as_json=as_json, quiet=quiet)
+    source = Path(checked.task.name if checked.task else checked.prompts or "").stem
+    _go(output or Path("runs") / source, checked, _read_prompts(checked), as_json=as_json, quiet=quiet)
 
 
 @reported
@@ -65,6 +83,7 @@ def resume(
     run: Annotated[Path, typer.Argument(help="Folder of the run.")],
     prompts: Annotated[Path | None, typer.Option("--prompts", help="Where the prompts are now, if they were moved.")] = None,
     budget: Annotated[str | None, typer.Option("--budget", help="New limits of the run, in place of those it was started with.")] = None,
+    unsafe_no_sandbox: Unsafe = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,31 +96,40 @@ def resume(
     from multigraft.errors import InputError
     from multigraft.records.folder import SETTINGS_NAME, read_settings
 
-    checked = restored(read_settings(run), str(run / SETTINGS_NAME))
+    checked = restored(read_settings(run), str(run / SETTINGS_NAME), unsafe_no_sandbox=unsafe_no_sandbox)
     if budget is not None:
         limits = checked.budget.model_copy(update=parse_limits(budget)._asdict())
         checked = checked.model_copy(update={"budget": limits})
-    path = (prompts or Path(checked.prompts or "")).absolute()
-    if prompts is None and not path.is_file():
-        message = "the prompts of this run are not there any more; say with --prompts where they are now"
-        raise InputError(message, file=str(path))
-    checked = checked.model_copy(update={"prompts": str(path)})
-    _go(run, checked, _read_prompts(path, checked.limit), as_json=as_json, quiet=quiet, changed=budget is not None)
+    of_file = checked.task.items if checked.task else checked.prompts or ""
+    if of_file is not None:
+        path = (prompts or Path(of_file)).absolute()
+        if prompts is None and not path.is_file():
+            message = "the prompts of this run are not there any more; say with --prompts where they are now"
+            raise InputError(message, file=str(path))
+        moved = {"task": checked.task.model_copy(update={"items": str(path)})} if checked.task else {"prompts": str(path)}
+        checked = checked.model_copy(update=moved)
+    _go(run, checked, _read_prompts(checked), as_json=as_json, quiet=quiet, changed=budget is not None)
 
 
-def _read_prompts(path: Path, limit: int | None) -> "list[Prompt]":
+def _read_prompts(run_file: "RunFile") -> "list[Prompt]":
     from multigraft.rewards.rules.ifeval.kinds import check_constraints
     from multigraft.tasks.marks import begins_with_a_mark
     from multigraft.tasks.prompts import load_prompts
+    from multigraft.tasks.task import load_task
 
-    def note(line: str) -> None:
-        typer.echo(f"note: {line}", err=True)
-
-    found = load_prompts(path, limit, check_constraints, note)
+    if run_file.task is not None:
+        items = Path(run_file.task.items) if run_file.task.items else None
+        found = load_task(run_file.task.name).prompts(items, run_file.task.options, limit=run_file.limit, check_constraints=check_constraints, note=_note)
+    else:
+        found = load_prompts(Path(run_file.prompts or ""), run_file.limit, check_constraints, _note)
     marked = [prompt.name or prompt.prompt_id for prompt in found if begins_with_a_mark(prompt)]
     if marked:
-        note(f"{len(marked)} prompts, such as {marked[0]!r}, begin with a mark that servers add themselves; take it out, or the model sees it twice")
+        _note(f"{len(marked)} prompts, such as {marked[0]!r}, begin with a mark that servers add themselves; take it out, or the model sees it twice")
     return found
+
+
+def _note(line: str) -> None:
+    typer.echo(f"note: {line}", err=True)
 
 
 def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: bool, quiet: bool, changed: bool = False) -> None:

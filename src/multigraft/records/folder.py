@@ -14,8 +14,9 @@ from multigraft.types import Json
 SETTINGS_NAME = "run.toml"
 LOG_NAME = "log.db"
 
-FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit"})
-"""Top-level settings that change how fast, from which file or with which version, but not what is made; prompts are known by their content."""
+FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit", "task.items", "judge"})
+"""Settings that change how fast, from which file or with which version, or what judges from outside, but not what is made; prompts are known by their
+content."""
 
 
 def read_settings(folder: Path) -> dict[str, Json]:
@@ -67,11 +68,17 @@ def refuse_changes(folder: Path, settings: Mapping[str, Json]) -> None:
 
 
 def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
-    """Name every setting that differs, as `path: before -> after`; `FREE_TO_CHANGE` tables are left out."""
-    flat_before, flat_after = ({name: value for name, value in _flat(settings) if name.split(".")[0] not in FREE_TO_CHANGE} for settings in (before, after))
+    """Name every setting that differs, as `path: before -> after`; what is `FREE_TO_CHANGE` is left out."""
+    flat_before, flat_after = (
+        {name: value for name, value in _flat(settings) if not FREE_TO_CHANGE & {name, name.split(".")[0]}} for settings in (before, after)
+    )
     names = sorted(flat_before.keys() | flat_after.keys())
     changed = [name for name in names if flat_before.get(name) != flat_after.get(name)]
     return [f"{name}: {_shown(flat_before, name)} -> {_shown(flat_after, name)}" for name in changed]
+
+
+def _is_free(name: str) -> bool:
+    return name in FREE_TO_CHANGE or name.split(".", maxsplit=1)[0] in FREE_TO_CHANGE
 
 
 def _flat(value: object, name: str = "") -> list[tuple[str, object]]:
