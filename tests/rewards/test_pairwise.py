@@ -80,7 +80,7 @@ async def test_one_unreadable_order_is_no_score(silent: bool) -> None:
     ask = ScriptedAsk(lambda first, second: written("Both are nice." if (first == "My answer") == silent else "[[A]]"))
     score = await score_of(PairwiseJudge(ask))
     assert (score.value, score.reason, score.retryable) == (None, FailureKind.UNREADABLE, False)
-    assert score.message.startswith(f"with the response shown {'first' if silent else 'second'}: no verdict [[A]], [[B]] or [[tie]]")
+    assert score.message.startswith(f"with the response shown {'first' if silent else 'second'}: no single verdict [[A]], [[B]] or [[tie]]")
 
 
 async def test_a_failed_call_is_a_reason_and_what_stays_goes_before_what_passes() -> None:
@@ -151,13 +151,17 @@ WRITTEN: list[tuple[str, Scale, float | None]] = [
     ("[[**A**]]", "three", 1.0),
     ("[[Tie]]", "three", 0.5),
     ("[[C]]", "three", 0.5),
-    ("It says [[A]], yet:\n[[B]]", "three", 0.0),
+    ("[[A]]. So:\n[[A]]", "three", 1.0),
+    ("It says [[A]], yet:\n[[B]]", "three", None),
+    ("[[A]], [[B]], or [[tie]]", "three", None),
+    ("[[A>>B]] A is much better\n[[A>B]] A is a little better", "five", None),
     ("[[A >> B]]", "three", 1.0),
     ("[[B>A]]", "three", 0.0),
     ("A", "three", 1.0),
     ("B.", "three", 0.0),
     ("tie", "three", 0.5),
-    ("[[A]] and [[Rating]]", "three", None),
+    ("[[A]], as [[1]] says", "three", 1.0),
+    ("[[Rating]]", "three", None),
     ("Response A is better.", "three", None),
     ("[A] is better.", "three", None),
     ("[[A", "three", 1.0),

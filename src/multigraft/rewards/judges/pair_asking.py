@@ -26,7 +26,7 @@ class PairAsking:
     Args:
         ask: how the model is reached.
         template: the message, with the places `{prompt}`, `{first}` and `{second}`, and `{reference}` where there is one; None: the wording that fits.
-        read: `text`: the verdict the judge writes last, in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token.
+        read: `text`: the one verdict the judge writes in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token.
         scale: of written verdicts, `three` or `five`.
         both_orders: ask twice, each text once in the first place; False: once, in an order drawn for the pair.
         temperature: of the judge.
@@ -125,7 +125,7 @@ class PairAsking:
         value = written_preference(reply, self._scale)
         if value is None:
             wanted = "[[A>>B]] to [[B>>A]]" if self._scale == "five" else "[[A]], [[B]] or [[tie]]"
-            return unscored(FailureKind.UNREADABLE, f"no verdict {wanted} in the judge's reply, which ends in {reply.text[-80:]!r}")
+            return unscored(FailureKind.UNREADABLE, f"no single verdict {wanted} in the judge's reply, which ends in {reply.text[-80:]!r}")
         return scored(value)
 
     @staticmethod

@@ -25,7 +25,7 @@ class PairwiseJudge:
         against: what the opponent is: `reference`, or the name of a field of the prompts, such as `baseline`.
         baselines: opponents by prompt name or prompt id, in place of `against`.
         template: the message, with the places `{prompt}`, `{first}` and `{second}`; `{reference}` where that is not the opponent; None: the wording that fits.
-        read: `text`: the verdict the judge writes last, in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token, for small models.
+        read: `text`: the one verdict the judge writes in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token, for small models.
         scale: `three`: `[[A]]`, `[[B]]` or `[[tie]]`. `five`: `[[A>>B]]`, `[[A>B]]`, `[[A=B]]`, `[[B>A]]` or `[[B>>A]]`.
         both_orders: ask twice, each text once in the first place; false: once, in an order drawn for the pair.
         temperature: of the judge.

@@ -20,24 +20,25 @@ VERDICTS: Mapping[Scale, Mapping[str, float]] = {
 
 
 def written_preference(reply: Completion, scale: Scale) -> float | None:
-    """Read the last verdict in double brackets.
+    """Read the verdict in double brackets.
 
     Args:
         reply: of the judge.
         scale: `three` knows better, tie and worse; `five` also by how much, and takes a plain `[[A]]` for no verdict.
 
     Returns:
-        The preference for the response shown first, in [0, 1]; None: the last brackets hold no verdict, or there are none. A whole reply that is nothing
-        but a verdict needs no brackets.
+        The preference for the response shown first, in [0, 1]. None: no verdict, or several different ones, as of a judge that repeats what it may choose
+        from. A whole reply that is nothing but a verdict needs no brackets.
 
     Source:
         Zheng et al. (arXiv 2306.05685) for `[[A]]`, `[[B]]`, `[[C]]`; Li et al., Arena-Hard (arXiv 2406.11939) for the five.
     """
+    verdicts = VERDICTS[scale]
     bracketed = _BRACKETED.findall(reply.text)
-    if not bracketed and reply.finish is Finish.LENGTH:
-        return None
-    verdict = bracketed[-1] if bracketed else plain(reply.text)
-    return VERDICTS[scale].get(verdict.translate(_MARKS).casefold())
+    if not bracketed and reply.finish is Finish.STOP:
+        return verdicts.get(plain(reply.text).translate(_MARKS))
+    found = {verdicts[verdict] for verdict in (text.translate(_MARKS).casefold() for text in bracketed) if verdict in verdicts}
+    return found.pop() if len(found) == 1 else None
 
 
 def likely_preference(reply: Completion) -> tuple[float, float]:

@@ -51,7 +51,7 @@ class Tournament:
         rounds: of `swiss`, >= 1; None: ceil(log2(k)). At most half of the responses, rounded up, so that nobody must meet anybody twice.
         seed: of the draw, which is made for each prompt apart.
         template: the message, with the places `{prompt}`, `{first}` and `{second}`, and `{reference}` where there is one; None: the wording that fits.
-        read: `text`: the verdict the judge writes last, in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token, for small models.
+        read: `text`: the one verdict the judge writes in double brackets. `probability`: P(A) / (P(A) + P(B)) of the first token, for small models.
         scale: `three`: `[[A]]`, `[[B]]` or `[[tie]]`. `five`: `[[A>>B]]`, `[[A>B]]`, `[[A=B]]`, `[[B>A]]` or `[[B>>A]]`.
         both_orders: ask twice, each text once in the first place; false: once, in an order drawn for the pair.
         temperature: of the judge.
