@@ -1,0 +1,118 @@
+"""A model on one device: rows in, readings out.
+
+Rows are padded on the right, which no earlier position of a causal model can see, so that positions need no correction; encoders mask it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import torch
+
+from multigraft.rewards.hf.tokens import Row
+from multigraft.rewards.hf.work import Readings
+
+_TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-3}
+_LOW_PRECISION_TOLERANCE = 0.1
+
+
+class TorchNetwork:
+    """Runs a model and reads it at the marks of each row.
+
+    Args:
+        run: (ids, mask, types) to a tensor (rows, positions, features).
+        project: (marks, features) of all rows to (marks / group, numbers).
+        group: marks that make one reading.
+        pad_id: token that fills rows up; masked, but encoders count positions by it.
+        device: inputs go there.
+        padded: whether rows of one batch may differ in length.
+        threads: of torch; None: as torch chose.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor],
+        project: Callable[[torch.Tensor], torch.Tensor],
+        *,
+        group: int,
+        pad_id: int,
+        device: str,
+        padded: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        self._run, self._project, self._group = run, project, group
+        self._pad_id, self._device, self._threads = pad_id, device, threads
+        self.padded = padded
+
+    def prepare(self) -> None:
+        """Set the threads of torch."""
+        if self._threads is not None:
+            torch.set_num_threads(self._threads)
+
+    def read(self, rows: Sequence[Row]) -> list[Readings]:
+        """Run one batch."""
+        with torch.inference_mode():
+            width = max(len(row.ids) for row in rows)
+            ids = torch.full((len(rows), width), self._pad_id, dtype=torch.long)
+            mask = torch.zeros((len(rows), width), dtype=torch.long)
+            types = torch.zeros((len(rows), width), dtype=torch.long) if rows[0].types else None
+            for number, row in enumerate(rows):
+                ids[number, : len(row.ids)] = torch.tensor(row.ids)
+                mask[number, : len(row.ids)] = 1
+                if types is not None:
+                    types[number, : len(row.types)] = torch.tensor(row.types)
+            states = self._run(ids.to(self._device), mask.to(self._device), None if types is None else types.to(self._device))
+            flat = torch.cat([states[number, list(row.marks)] for number, row in enumerate(rows)])
+            numbers: list[list[float]] = self._project(flat).float().cpu().tolist()
+        found, start = [], 0
+        for row in rows:
+            end = start + len(row.marks) // self._group
+            found.append(numbers[start:end])
+            start = end
+        return found
+
+    def agrees(self, row: Row, direct: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype) -> bool:
+        """Say whether a reading is what the model itself would say.
+
+        Args:
+            row: with one reading.
+            direct: from ids, (1, positions), to the numbers.
+            dtype: of the weights.
+        """
+        with torch.inference_mode():
+            wanted = direct(torch.tensor([row.ids], device=self._device)).flatten().float().cpu().tolist()
+        found = _flat(self.read([row]))
+        return len(found) == len(wanted) and all(map(_close(dtype), found, wanted))
+
+    def settle(self, short: Row, long: Row, dtype: torch.dtype) -> bool:
+        """Find out whether padding changes a score, and give it up where it does.
+
+        Args:
+            short: a row.
+            long: a longer row.
+            dtype: of the weights.
+
+        Returns:
+            Whether rows may be padded.
+        """
+        if self.padded:
+            alone = [*self.read([short]), *self.read([long])]
+            with suppress(RuntimeError, ValueError, IndexError):
+                self.padded = all(map(_close(dtype), _flat(alone), _flat(self.read([short, long]))))
+                return self.padded
+            self.padded = False
+        return self.padded
+
+
+def _close(dtype: torch.dtype) -> Callable[[float, float], bool]:
+    tolerance = _TOLERANCE.get(dtype, _LOW_PRECISION_TOLERANCE)
+
+    def close(one: float, other: float) -> bool:
+        # A model that says NaN to anything is told by its scores; it is no matter of padding.
+        return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or (math.isnan(one) and math.isnan(other))
+
+    return close
+
+
+def _flat(rows: Sequence[Readings]) -> list[float]:
+    return [number for readings in rows for reading in readings for number in reading]
