@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 import multigraft
 from multigraft.cli.main import app
 
+COMMANDS = ["synth", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "models", "task", "reward"]
 COMMAND = Path(sys.executable).with_name("multigraft")
 NAMES = [name for name, _ in commands(app, "multigraft")]
 
@@ -22,7 +23,7 @@ def said(*arguments: str) -> Result:
 
 @pytest.mark.parametrize(
     ("group", "wanted"),
-    [((), ["synth", "resume", "show", "export", "init", "dry-run", "models"]), (("models",), ["list", "pull", "check"])],
+    [((), COMMANDS), (("models",), ["list", "pull", "check"]), (("task",), ["list", "show", "check"]), (("reward",), ["serve"])],
 )
 def test_the_list_of_commands_is_not_cut_off(group: tuple[str, ...], wanted: list[str]) -> None:
     lines = said(*group, "--help").stdout.splitlines()
@@ -31,7 +32,7 @@ def test_the_list_of_commands_is_not_cut_off(group: tuple[str, ...], wanted: lis
     assert not [line for line in listed if line.endswith("...")]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "multigraft models"])
+@pytest.mark.parametrize("name", [*NAMES, "multigraft models", "multigraft task", "multigraft reward"])
 def test_every_command_has_help(name: str) -> None:
     done = said(*name.split()[1:], "-h")
     assert done.exit_code == 0
@@ -56,7 +57,7 @@ def test_an_unknown_command_or_option_ends_with_code_2() -> None:
 
 def test_completion_names_the_commands() -> None:
     """As the script that `--install-completion` puts into a shell asks for them."""
-    environment = {**os.environ, "_MULTIGRAFT_COMPLETE": "complete_bash", "COMP_WORDS": "multigraft re", "COMP_CWORD": "1"}
+    environment = {**os.environ, "_MULTIGRAFT_COMPLETE": "complete_bash", "COMP_WORDS": "multigraft res", "COMP_CWORD": "1"}
     done = subprocess.run([str(COMMAND)], capture_output=True, text=True, env=environment, timeout=60, check=False)
     assert done.stdout.split() == ["resume"]
     assert "--install-completion" in said("--help").stdout

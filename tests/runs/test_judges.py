@@ -70,7 +70,7 @@ def test_a_failing_judge_is_called_as_often_as_the_run_file_says(tmp_path: Path)
         totals = json.loads(done.stdout)
         assert server.stats()["calls"] == 2
         assert totals["unscored"] == {"server": 1}
-        assert totals["scorers"]["judge"]["calls"] == 2
+        assert totals["scorers"]["judge"]["spent"]["calls"] == 2
         server.control(faults=[])
         again = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         assert server.stats()["calls"] == 3  # the response is kept, and only its score is asked for again

@@ -35,9 +35,9 @@ def serve(
     max_wait_ms: Annotated[float, typer.Option("--max-wait-ms", help="How long a batch that is not full waits for more.", min=0.0)] = 0.0,
     allow_code: Annotated[bool, typer.Option("--allow-code", help="Serve a reward that runs generated code, in the sandbox.")] = False,
 ) -> None:
-    """Serve a reward over HTTP, with batches filled from the requests of all workers.
+    """Serve a reward over HTTP to many workers at once.
 
-    The first line printed is JSON, with the address. Workers score by a reward of kind remote with shape = "multigraft". Ends on Ctrl-C or SIGTERM.
+    Batches are filled from the requests of all workers. The first line printed is JSON, with the address. Workers score by a reward of kind remote with shape = "multigraft". Ends on Ctrl-C or SIGTERM.
 
     Example: multigraft reward serve --reward rules --port 8100
     """

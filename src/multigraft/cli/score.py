@@ -31,7 +31,7 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Score the responses of a run by further scorers, which the search never saw.
+    """Score a run by further scorers, which the search never saw.
 
     Only what is missing is scored, so the same command again goes on where it was stopped.
 

@@ -10,7 +10,7 @@ from multigraft.cli.errors import reported
 if TYPE_CHECKING:
     from multigraft.types import Prompt
 
-task = typer.Typer(help="Tasks: items, how they are asked, and how answers are graded: list, show, check.", no_args_is_help=True)
+task = typer.Typer(help="Tasks and how they are graded: list, show, check.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Items = Annotated[Path | None, typer.Option("--items", help="Items: JSONL, CSV or Parquet; default: the task's own source.")]
