@@ -215,7 +215,7 @@ async def test_by_probability_the_orders_are_averaged() -> None:
     assert score.details["orders_agree"] == 0.0
     assert score.details["verdict_mass"] == pytest.approx(0.8)
     assert ask.asked[0][1].sampling == Sampling(temperature=0.0, max_tokens=4, logprobs=True, top_logprobs=20)
-    assert ask.asked[0][1].messages[0].content.endswith("Reply with one letter, A or B.")
+    assert ask.asked[0][1].messages[0].content.endswith("Reply with the letter of the best response, A or B.")
 
 
 async def test_by_probability_signs_around_a_letter_do_not_matter() -> None:
