@@ -69,7 +69,7 @@ def records_of(run: Path) -> list[PromptRecord]:
 def openai(url: str, name: str = "m", **settings: object) -> str:
     """A model of a run file behind an endpoint."""
     lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
-    return f'[[models]]\nname = "{name}"\nkind = "openai"\nendpoints = [{{ url = "{url}/v1" }}]\n{lines}'
+    return f'[[models]]\nname = {json.dumps(name)}\nkind = "openai"\nendpoints = [{{ url = "{url}/v1" }}]\n{lines}'
 
 
 def one_each(n: int = 1) -> str:

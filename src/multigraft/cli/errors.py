@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from multigraft.cli.text import shown_lines
 from multigraft.errors import MultigraftError
 
 Parameters = ParamSpec("Parameters")
@@ -25,7 +26,7 @@ def reported(command: Callable[Parameters, Result]) -> Callable[Parameters, Resu
         except MultigraftError as error:
             if kwargs.get("as_json"):
                 typer.echo(json.dumps({"error": {"kind": type(error).__name__, "message": str(error)}}))
-            typer.echo(f"error: {error}", err=True)
+            typer.echo(f"error: {shown_lines(str(error))}", err=True)
             raise typer.Exit(error.exit_code) from error
         except BrokenPipeError:  # `multigraft show RUN | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -166,7 +166,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     else:
         print_summary(Console(highlight=False), str(folder), summary)
     if ending.reason is not None:
-        typer.echo(f"stopped: {ending.reason}. Go on with: multigraft resume {folder}", err=True)
+        typer.echo(f"stopped: {shown(ending.reason)}. Go on with: multigraft resume {folder}", err=True)
     elif not summary.responses:
         failed = f"every call failed; one said: {shown(summary.failure_message, 300)}"
         why = failed if summary.failures else "the budget has no room for one call; raise it, or lower max_tokens"
