@@ -103,25 +103,6 @@ async def test_judges_that_break_the_contract_are_left_out() -> None:
     assert score.message == "1 of 3 judges; without short: invalid_score, short returned 0 scores for 1 responses; odd: invalid_score, the score is nan"
 
 
-async def test_judges_are_started_and_closed() -> None:
-    class Slow(Scripted):
-        def __init__(self) -> None:
-            super().__init__(name="slow")
-            self.said: list[str] = []
-
-        async def start(self) -> None:
-            self.said.append("start")
-
-        async def close(self) -> None:
-            self.said.append("close")
-
-    slow = Slow()
-    reward = Panel(judges=[saying("plain", 0.5), slow])
-    await reward.start()
-    await reward.close()
-    assert slow.said == ["start", "close"]
-
-
 def test_the_narrowest_judge_sets_the_batch() -> None:
     assert Panel(judges=[Scripted(name="a", max_batch=5), Scripted(name="b", max_batch=2)]).max_batch == 2
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum, isfinite
 from statistics import median
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, TypeAlias
 
 from multigraft.randomness import key_of
 from multigraft.rewards.scores import scored, unscored
@@ -16,16 +16,6 @@ How: TypeAlias = Literal["mean", "median", "majority"]
 _SHOWN_CHARACTERS = 60
 
 
-@runtime_checkable
-class _Starts(Protocol):
-    async def start(self) -> None: ...
-
-
-@runtime_checkable
-class _Closes(Protocol):
-    async def close(self) -> None: ...
-
-
 class Panel:
     """Value = mean or median of the values of several judges, or 1, 0.5 or 0 as more, as many or fewer of them lie above a threshold than below it.
 
@@ -33,7 +23,7 @@ class Panel:
     response costs what all the judges together cost. Details: the value of each judge, by its name.
 
     Args:
-        judges: at least one, of different names; any rewards will do.
+        judges: at least one, of different names; any rewards will do. Whoever made them starts and closes them.
         how: `mean`, `median` or `majority`.
         threshold: of `majority`; a value that equals it votes neither way.
         quorum: verdicts needed, in [1, number of judges]; None: more than half of the judges.
@@ -85,18 +75,6 @@ class Panel:
     def max_batch(self) -> int:
         """How many candidates one `score` takes at most: what the narrowest judge takes."""
         return min(judge.max_batch for judge in self._judges)
-
-    async def start(self) -> None:
-        """Start every judge that wants to be started, one after the other."""
-        for judge in self._judges:
-            if isinstance(judge, _Starts):
-                await judge.start()
-
-    async def close(self) -> None:
-        """Close every judge that wants to be closed."""
-        for judge in self._judges:
-            if isinstance(judge, _Closes):
-                await judge.close()
 
     async def score(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
         """Have all judges score the batch, at the same time."""
