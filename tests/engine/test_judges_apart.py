@@ -142,7 +142,7 @@ async def ranked_run(folder: Path, ranking: ByLength) -> VirtualRun:
     strategy = Parallel(num_responses=6)
     with RunRecord(folder) as record:
         found: Resumption = resume(record, strategy, ["m0", "m1"], 0, alone(ranking.name))
-        unscored = {prompt.prompt.prompt_id: prompt for number in record.unscored([ranking.name]) for prompt in record.prompts(number)}
+        unscored = {prompt.prompt.prompt_id: prompt for prompt in map(record.prompt, record.unscored([ranking.name]))}
     models = [ScriptedModel(name="m0"), ScriptedModel(name="m1")]
     run = VirtualRun(strategy=strategy, models=models, reward_of=lambda _: Scripted(), ranking=ranking, log=log, resumption=found)
     await run.run(PROMPTS, unscored)

@@ -25,12 +25,13 @@ RULES: Mapping[str, Callable[..., Rule]] = {
 }
 
 
-def build_rules(settings: dict[str, Any], place: str) -> Rules:
+def build_rules(settings: dict[str, Any], place: str, name: str) -> Rules:
     """Make the `rules` reward.
 
     Args:
         settings: of its table.
         place: where it stands in the run file.
+        name: what records know it by.
 
     Raises:
         InputError: a setting that does not fit.
@@ -45,7 +46,7 @@ def build_rules(settings: dict[str, Any], place: str) -> Rules:
         chosen["rules"] = tuple(_rule(rule, place) for rule in rules)
     if gate is not True:
         chosen["gate"] = _rule(gate, place) if gate else None
-    return made(Rules, place, settings | chosen)
+    return made(Rules, place, settings | chosen, name=name)
 
 
 def _rule(spec: object, place: str) -> Rule:

@@ -219,7 +219,7 @@ def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, dict[str, Pr
     combination = plan.rewards.combination
     found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
     numbers = record.unscored(names_of(combination))
-    unscored = {prompt.prompt.prompt_id: prompt for number in numbers for prompt in record.prompts(number) if prompt.prompt.prompt_id in found.finished}
+    unscored = {prompt.prompt.prompt_id: prompt for prompt in map(record.prompt, numbers) if prompt.prompt.prompt_id in found.finished}
     return found, unscored
 
 

@@ -109,7 +109,7 @@ def _scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> Scorer
         filled["baselines"] = read_answers(Path(_file_of(settings.pop("baseline"), f"{place}.baseline")))
     if "template" in settings:
         settings["template"] = _text(settings["template"], place)
-    return build_rules(settings | {"name": filled["name"]}, place) if part.kind == "rules" else made(maker, place, settings, **filled)
+    return build_rules(settings, place, part.name or part.kind) if part.kind == "rules" else made(maker, place, settings, **filled)
 
 
 def _asked(part: ScorerTable, place: str, surroundings: Surroundings) -> tuple[Ask, str]:

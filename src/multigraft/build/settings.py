@@ -8,8 +8,8 @@ from multigraft.errors import InputError, UnknownNameError
 
 Thing = TypeVar("Thing")
 
-NOT_FOR_USERS = frozenset({"name", "identity"})
-"""Settings that are filled in, not written."""
+NOT_FOR_USERS = frozenset({"name", "identity", "ask", "comparer", "endpoints", "judges", "baselines", "sandbox"})
+"""Parameters that the run fills in; a run file cannot hold them."""
 
 
 def parameters_of(maker: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
@@ -32,13 +32,13 @@ def made(maker: Callable[..., Thing], place: str, settings: Mapping[str, Any], *
     """
     parameters = parameters_of(maker)
     open_ended = any(found.kind is inspect.Parameter.VAR_KEYWORD for found in parameters.values())
-    free = {name: found for name, found in parameters.items() if name not in filled}
-    for name, found in free.items():
-        if found.default is inspect.Parameter.empty and found.kind is not inspect.Parameter.VAR_KEYWORD and name not in settings:
+    for name, found in parameters.items():
+        if found.default is inspect.Parameter.empty and found.kind is not inspect.Parameter.VAR_KEYWORD and name not in {*settings, *filled}:
             message = f"needs the setting '{name}'"
             raise InputError(message, field=place)
+    free = parameters.keys() - filled.keys() - NOT_FOR_USERS
     for name in settings:
         if name not in free and not open_ended:
             what = f"setting of {place}:"
-            raise UnknownNameError(what, name, free.keys() - NOT_FOR_USERS)
+            raise UnknownNameError(what, name, free)
     return maker(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}, **filled)

@@ -83,7 +83,7 @@ class Judging:
         Returns:
             How many scores were found.
         """
-        record = next(self.record.prompts(number))
+        record = self.record.prompt(number)
         entry = Entry(record.prompt, count(), number, record.replies)
         self.purchases.open(entry, self.purchases.ledger)
         try:

@@ -81,7 +81,7 @@ def resume(
             found.finished.add(prompt_id)
             found.ended.add(number)
             continue
-        prompt_record = next(iter(record.prompts(number)))
+        prompt_record = record.prompt(number)
         restored = Restored(number, strategy.init(prompt_id, models, seed), prompt_record)
         found.unfinished[prompt_id] = by_number[number] = restored
     for telling in record.tellings():

@@ -147,16 +147,24 @@ class RunRecord:
         """Close the database."""
         self._database.close()
 
-    def prompts(self, number: int | None = None) -> Iterator[PromptRecord]:
-        """Walk over the prompts in the order they were started, one in memory at a time.
-
-        Args:
-            number: only this one.
-        """
-        where, values = ("", ()) if number is None else (" WHERE number = ?", (number,))
+    def prompts(self) -> Iterator[PromptRecord]:
+        """Walk over the prompts in the order they were started, one in memory at a time."""
         with boundary(RecordError, f"reading {self.folder / LOG_NAME}", sqlite3.Error), closing(self._database.cursor()) as cursor:
-            for found, content in cursor.execute(f"SELECT number, content FROM prompts{where} ORDER BY number", values):  # noqa: S608 - fixed texts
-                yield self._prompt(found, prompt_of(content))
+            for number, content in cursor.execute("SELECT number, content FROM prompts ORDER BY number"):
+                yield self._prompt(number, prompt_of(content))
+
+    def prompt(self, number: int) -> PromptRecord:
+        """Read one prompt.
+
+        Raises:
+            RecordError: there is no prompt of this number.
+        """
+        with boundary(RecordError, f"reading {self.folder / LOG_NAME}", sqlite3.Error):
+            found = self._database.execute("SELECT content FROM prompts WHERE number = ?", (number,)).fetchone()
+            if found is not None:
+                return self._prompt(number, prompt_of(found[0]))
+        message = f"{self.folder}: there is no prompt {number}; there are {self.num_prompts()}, numbered from 0"
+        raise RecordError(message)
 
     def find(self, named: str) -> PromptRecord:
         """Find one prompt by its number, its id or the beginning of it, or its name.
@@ -164,16 +172,15 @@ class RunRecord:
         Raises:
             RecordError: none fits, or several do.
         """
-        if named.isdecimal():
-            for record in self.prompts(int(named)):
-                return record
+        if named.isdecimal() and int(named) < self.num_prompts():
+            return self.prompt(int(named))
         rows = self._database.execute(
             "SELECT number FROM prompts WHERE substr(prompt_id, 1, length(?1)) = ?1 OR json_extract(content, '$.name') = ?1 ORDER BY number", (named,)
         ).fetchall()
         if len(rows) != 1:
             message = f"{self.folder}: {'several prompts are' if rows else 'no prompt is'} called '{named}'; there are {self.num_prompts()}, numbered from 0"
             raise RecordError(message)
-        return next(self.prompts(rows[0][0]))
+        return self.prompt(rows[0][0])
 
     def num_prompts(self) -> int:
         """Count the prompts started."""
