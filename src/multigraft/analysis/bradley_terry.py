@@ -1,6 +1,6 @@
 """Ratings of several runs from their battles, as in Arena-Hard: Bradley-Terry by maximum likelihood. Needs numpy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -43,28 +43,26 @@ class Rank:
     num_battles: int
 
 
-def battles_of(name: str, comparisons: Iterable[Comparison], baseline: str, *, strong_weight: float = STRONG_WEIGHT) -> list[Battle]:
-    """Turn comparisons with a baseline into battles.
-
-    Where the scorer recorded its verdict of each order, each is a battle of its own, won, lost or tied, and a verdict of 2 or -2 weighs `strong_weight`.
-    Elsewhere the preference is the outcome of one battle.
+def battles_of(name: str, comparisons: Sequence[Comparison], baseline: str, *, graded: bool, strong_weight: float = STRONG_WEIGHT) -> list[Battle]:
+    """Turn comparisons with a baseline into battles, one for each order in which the two were shown.
 
     Args:
         name: of the player.
-        comparisons: of its responses.
+        comparisons: of its responses. One without orders (nobody is asked about equal texts) counts as its preference in as many orders as the others have.
         baseline: name of the other.
+        graded: verdicts say by how much (`comparisons.is_graded`): then "better" is a whole win, and "much better" one that weighs `strong_weight`.
+            Otherwise the preference is the outcome.
         strong_weight: >= 0; 3 as published.
 
     Source:
         Li et al., Arena-Hard, arXiv 2406.11939, section 5, and its published code.
     """
+    usual = max((len(each.orders) for each in comparisons), default=0) or 1
     battles: list[Battle] = []
     for each in comparisons:
-        if not each.verdicts:
-            battles.append(Battle(each.prompt_id, name, baseline, each.preference))
-        for verdict in each.verdicts:
-            outcome = 0.5 if verdict == 0 else float(verdict > 0)
-            battles.append(Battle(each.prompt_id, name, baseline, outcome, strong_weight if abs(verdict) >= 2 else 1.0))
+        for said in each.orders or (each.preference,) * usual:
+            outcome = said if not graded or said == 0.5 else float(said > 0.5)
+            battles.append(Battle(each.prompt_id, name, baseline, outcome, strong_weight if graded and said in {0.0, 1.0} else 1.0))
     return battles
 
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from multigraft.analysis.hacking import Hacking, hacking_of
-from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, bootstrap_mean, estimated, mean, resampled_means
+from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimate_of, mean_estimate, resampled_means
 from multigraft.analysis.points import PromptPoints
 from multigraft.errors import InputError, UnknownNameError
 from multigraft.records.progress import doubling
 
 REWARD = "reward"
 SCORER = "scorer"
+_MOST = 0.9
+"""A judge of the best responses alone has scored all of them only where the best was always the latest: a biased few, and no oracle."""
 Read = Callable[[PromptPoints, int], float | None]
 """Reads a number of a prompt at a point; None where it is missing."""
 
@@ -64,7 +66,7 @@ class Curve:
     scorers: Mapping[str, Series]
     """By scorer: its value of the response with the best reward so far."""
     oracles: Mapping[str, Series]
-    """By scorer: the highest of its values so far; only of scorers that scored all responses of a prompt."""
+    """By scorer: the highest of its values so far; only of those that scored all responses of nearly all prompts they scored."""
     costs: Mapping[int, Cost]
     """A prompt's mean cost until the point."""
     hacking: Mapping[str, Hacking]
@@ -112,7 +114,7 @@ def curve_of(
         reached={point: sum(prompt.num_responses >= point for prompt in used) for point in axis},
         reward=series(REWARD, _reward),
         scorers=judges,
-        oracles={name: found for name in names if (found := series(name, _oracle_of(name))).estimates},
+        oracles={name: found for name in names if (found := series(name, _oracle_of(name))).num_prompts >= _MOST * max(1, judges[name].num_prompts)},
         costs={point: _cost(used, point) for point in axis},
         hacking={name: _hacking(judge, used, bootstrap) for name, judge in judges.items()},
         groups=tuple(
@@ -170,7 +172,7 @@ def _series(name: str, rows: Sequence[Sequence[float | None]], axis: Sequence[in
     count = len(columns[0])
     resampled = resampled_means(columns, bootstrap)
     found = zip(points, columns, resampled, strict=True)
-    return Series(name, {point: estimated(mean(column), drawn, count) for point, column, drawn in found}, count, len(rows) - count)
+    return Series(name, {point: mean_estimate(column, drawn) for point, column, drawn in found}, count, len(rows) - count)
 
 
 def _cost(prompts: Sequence[PromptPoints], point: int) -> Cost:
@@ -193,7 +195,7 @@ def _group(name: str, members: Sequence[PromptPoints], scorers: Sequence[str], p
     found: dict[str, Estimate] = {}
     for what, read in ((REWARD, _reward), *((scorer, _value_of(scorer)) for scorer in scorers)):
         values = [value for prompt in members if (value := read(prompt, point)) is not None]
-        estimate = bootstrap_mean(values, bootstrap)
+        estimate = estimate_of(values, bootstrap)
         if estimate is not None:
             found[what] = estimate
     return Group(name, len(members), found)

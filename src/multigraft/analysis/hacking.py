@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import copysign, inf, sqrt
+from operator import mul
 
-from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimated, mean, quantile, resampled_means
+from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimated, mean, quantile, resampled_means, signs
 
-LEAST_PROMPTS = 5
+LEAST_PROMPTS = 10
 """A spread told by fewer prompts is too rough for a verdict."""
 
 
@@ -45,19 +46,19 @@ def hacking_of(
     """Look for a fall of the judge under a rising reward.
 
     The peak is picked by the very numbers it is tested on, and there are many pairs of points, so a 95% interval for each difference would find a fall by
-    chance far more often than once in twenty. Instead all pairs i < j are tested together: with d the paired mean difference and s its standard deviation over
-    the resamples, -d/s must exceed the 95% quantile of the largest -(d* - d)/s over all pairs in a resample (single-step max-T).
+    chance far more often than once in twenty. Instead all pairs of points are tested together: a fall counts where the paired mean difference lies more
+    standard errors below 0 than the deepest fall of any pair does in 95% of the draws in which each prompt's curve is, at random, turned upside down
+    (single-step max-T over sign flips; the draws are those of `bootstrap`). The reward has risen where the bootstrap interval of its change lies above 0.
 
     Args:
         scorer: the judge's name.
         points: rising.
         judged: for each point, the judge's values of the chosen responses, by prompt.
         rewards: for each point, the rewards of the same responses, by prompt.
-        bootstrap: over prompts.
+        bootstrap: of the test and the intervals.
 
     Source:
-        Romano and Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 2005 (their first step);
-        the phenomenon: arXiv 2412.17061.
+        Westfall and Young, Resampling-Based Multiple Testing (1993), chapter 2; the phenomenon: arXiv 2412.17061.
     """
     count = len(judged[0]) if judged else 0
     if count == 0:
@@ -71,7 +72,7 @@ def hacking_of(
         differences = [after - before for before, after in zip(draws[first], draws[second], strict=True)]
         return estimated(mean(columns[second]) - mean(columns[first]), differences, count)
 
-    falls = _falls(means, judge_draws) if count >= LEAST_PROMPTS else []
+    falls = _falls(judged, bootstrap) if count >= LEAST_PROMPTS else []
     for first, second in falls:
         risen = change(rewards, reward_draws, first, second)
         if risen.low is not None and risen.low > 0:
@@ -82,22 +83,25 @@ def hacking_of(
     return Hacking(scorer, count, points[peak], None, None, change(judged, judge_draws, peak, last), change(rewards, reward_draws, peak, last))
 
 
-def _falls(means: Sequence[float], draws: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+def _falls(judged: Sequence[Sequence[float]], bootstrap: Bootstrap) -> list[tuple[int, int]]:
     """Return the pairs of points between which the mean falls beyond chance: the earliest ends first, and of those the deepest falls."""
-    found: list[tuple[int, int, float]] = []
-    largest = [-inf] * len(draws[0])
-    for second in range(1, len(means)):
-        for first in range(second):
-            difference = means[second] - means[first]
-            drawn = [after - before for before, after in zip(draws[first], draws[second], strict=True)]
-            middle = mean(drawn)
-            spread = sqrt(sum((value - middle) ** 2 for value in drawn) / len(drawn))
-            if spread <= 1e-12 * (1.0 + abs(difference)):
-                # Every prompt changes by the same: no chance is in it.
-                found += [(first, second, inf)] if difference < -1e-12 else []
-                continue
-            found.append((first, second, -difference / spread))
-            largest = [max(most, (difference - value) / spread) for most, value in zip(largest, drawn, strict=True)]
-    critical = quantile(largest, 0.95) if any(most > -inf for most in largest) else 0.0
-    fallen = [(first, second) for first, second, statistic in found if statistic > critical]
-    return sorted(fallen, key=lambda pair: (pair[1], means[pair[1]] - means[pair[0]]))
+    count = len(judged[0])
+    pairs = [(first, second) for second in range(1, len(judged)) for first in range(second)]
+    squares = {pair: sum((after - before) ** 2 for before, after in zip(judged[pair[0]], judged[pair[1]], strict=True)) for pair in pairs}
+
+    def statistics(sums: Sequence[float]) -> list[float]:
+        return [_fall((sums[pair[1]] - sums[pair[0]]) / count, squares[pair], count) for pair in pairs]
+
+    seen = statistics([sum(column) for column in judged])
+    largest = [max(statistics([sum(map(mul, flips, column)) for column in judged]), default=0.0) for flips in signs(count, bootstrap)]
+    critical = quantile(largest, 0.95)
+    fallen = [(pair, statistic) for pair, statistic in zip(pairs, seen, strict=True) if statistic > max(0.0, critical)]
+    return [pair for pair, _ in sorted(fallen, key=lambda found: (found[0][1], -found[1]))]
+
+
+def _fall(difference: float, square: float, count: int) -> float:
+    """Return how many standard errors a mean of paired differences lies below 0."""
+    variance = (square / count - difference**2) / (count - 1)
+    if variance <= 1e-12 * square:
+        return 0.0 if square == 0.0 else copysign(inf, -difference)
+    return -difference / sqrt(variance)

@@ -53,6 +53,13 @@ def resamples(count: int, bootstrap: Bootstrap = DEFAULT) -> Iterator[tuple[int,
         yield tuple((drawn * count) >> 32 for drawn in struct.unpack(f"<{count}I", bits))
 
 
+def signs(count: int, bootstrap: Bootstrap = DEFAULT) -> Iterator[tuple[int, ...]]:
+    """Draw a sign, 1 or -1, for each of `count` prompts, as often as there are resamples."""
+    for index in range(bootstrap.num_resamples):
+        drawn = shake_256(f"signs:{bootstrap.seed}:{count}:{index}".encode()).digest(count)
+        yield tuple(1 - 2 * (byte & 1) for byte in drawn)
+
+
 def resampled_means(columns: Sequence[Sequence[float]], bootstrap: Bootstrap = DEFAULT) -> list[list[float]]:
     """Bootstrap the means of several columns over the same prompts: a resample takes the same prompts in each column, so differences are paired.
 
@@ -109,6 +116,13 @@ def bootstrap_mean(values: Sequence[float], bootstrap: Bootstrap = DEFAULT) -> E
     return estimated(mean(values), resampled, len(values))
 
 
+def mean_estimate(values: Sequence[float], resampled: Sequence[float]) -> Estimate:
+    """Estimate a mean over at least one prompt: by Wilson where every value is 0 or 1, by the resamples elsewhere."""
+    if set(values) <= {0.0, 1.0}:
+        return wilson(round(sum(values)), len(values))
+    return estimated(mean(values), resampled, len(values))
+
+
 def wilson(successes: int, count: int) -> Estimate:
     """Estimate a share; the interval does not shrink to a point where all or none succeed.
 
@@ -122,11 +136,11 @@ def wilson(successes: int, count: int) -> Estimate:
     share = successes / count
     middle = (share + Z * Z / (2 * count)) / (1 + Z * Z / count)
     half = Z / (1 + Z * Z / count) * sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
-    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half), count)
+    low = middle - half if successes > 0 else 0.0
+    high = middle + half if successes < count else 1.0
+    return Estimate(share, low, high, count)
 
 
 def estimate_of(values: Sequence[float], bootstrap: Bootstrap = DEFAULT) -> Estimate | None:
     """Estimate a mean over prompts: by Wilson where every value is 0 or 1, by the bootstrap elsewhere; None without any value."""
-    if values and set(values) <= {0.0, 1.0}:
-        return wilson(round(sum(values)), len(values))
-    return bootstrap_mean(values, bootstrap)
+    return mean_estimate(values, resampled_means([values], bootstrap)[0]) if values else None

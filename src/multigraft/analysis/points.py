@@ -30,7 +30,7 @@ class PromptPoints:
     oracles: Mapping[str, Mapping[int, float]]
     """By scorer and point: its highest value among the responses until then. Missing where not all of them are scored."""
     spent: Mapping[int, Amount]
-    """On calls of models, failed ones included, until the response was told; scorers are not in it."""
+    """From the run's budget until the response was told: calls, failed ones included, and judging for the reward. Judges apart from it are not in it."""
 
     def at(self, point: int) -> int:
         """Return the point of this prompt that stands for a point of the run: its last one, where it had fewer responses."""
@@ -84,7 +84,7 @@ def group_of(record: PromptRecord, by: str | None) -> str:
 
 def _spent_until(record: PromptRecord, responses: Sequence[CallRecord], point: int) -> Amount:
     last = responses[point - 1].told_sequence or 0
-    return _sum(call.spent for call in record.calls.values() if point == len(responses) or (call.told_sequence is not None and call.told_sequence <= last))
+    return _sum(call.charged for call in record.calls.values() if point == len(responses) or (call.told_sequence is not None and call.told_sequence <= last))
 
 
 def _sum(amounts: Iterable[Amount]) -> Amount:

@@ -68,18 +68,33 @@ def _minimum(curvature: Array, gradient: Array, start: Array, penalty: float) ->
     """Minimise the quadratic model with the penalty, coordinate by coordinate; at once without a penalty."""
     if penalty == 0.0:
         return start - numpy.linalg.solve(curvature, gradient)
+    slope = gradient - curvature @ start
     point = start.tolist()
-    matrix, slope = curvature.tolist(), (gradient - curvature @ start).tolist()
-    for _ in range(1000):
+    matrix, slopes = curvature.tolist(), slope.tolist()
+    for sweep in range(1000):
         moved = 0.0
         for index, row in enumerate(matrix):
-            rest = slope[index] + sum(value * other for value, other in zip(row, point, strict=True)) - row[index] * point[index]
+            rest = slopes[index] + sum(value * other for value, other in zip(row, point, strict=True)) - row[index] * point[index]
             wanted = -(rest - penalty) / row[index] if rest > penalty else -(rest + penalty) / row[index] if rest < -penalty else 0.0
             moved = max(moved, abs(wanted - point[index]))
             point[index] = wanted
         if moved < 0.1 * _TOLERANCE:
             break
+        # Where features are nearly collinear the sweeps creep; once the signs are right, one linear equation ends them.
+        exact = _at_signs(curvature, slope, numpy.sign(numpy.array(point)), penalty) if sweep % 5 == 4 else None
+        if exact is not None:
+            return exact
     return numpy.array(point)
+
+
+def _at_signs(curvature: Array, slope: Array, guess: Array, penalty: float) -> Array | None:
+    """Minimise the quadratic model as if the minimum had these signs; None where it has not."""
+    active = guess != 0.0
+    point = numpy.zeros(len(guess))
+    if active.any():
+        point[active] = numpy.linalg.solve(curvature[numpy.ix_(active, active)], -slope[active] - penalty * guess[active])
+    right = (numpy.sign(point[active]) == guess[active]).all() and (numpy.abs((curvature @ point + slope)[~active]) <= penalty).all()
+    return point if right else None
 
 
 def best_penalty(features: Array, targets: Array, names: Sequence[str]) -> float:
