@@ -37,7 +37,8 @@ def serve(
 ) -> None:
     """Serve a reward over HTTP to many workers at once.
 
-    Batches are filled from the requests of all workers. The first line printed is JSON, with the address. Workers score by a reward of kind remote with shape = "multigraft". Ends on Ctrl-C or SIGTERM.
+    Batches are filled from the requests of all workers. The first line printed is JSON, with the address. Workers score by a reward of kind remote with
+    shape = "multigraft". Ends on Ctrl-C or SIGTERM.
 
     Example: multigraft reward serve --reward rules --port 8100
     """
@@ -58,8 +59,8 @@ def serve(
         max_wait_s=max_wait_ms / 1000.0,
         also=_names(part),
     )
-    made = scorer(part, place, sandbox=object if allow_code else None)
-    answered = asyncio.run(serve(made, settings, lambda said: typer.echo(json.dumps(said))))
+    made, opened = scorer(part, place, allow_code=allow_code)
+    answered = asyncio.run(serve(made, settings, lambda said: typer.echo(json.dumps(said)), opened))
     typer.echo("stopped" if answered else "stopped before every request had its answer", err=True)
     if not answered:
         os._exit(1)  # a scorer that hangs would keep the process

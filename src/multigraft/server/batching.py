@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
+from multigraft.build.lifecycle import Closing, Starting
 from multigraft.rewards.scores import unscored
 from multigraft.server.worker import Worker
 from multigraft.types import Call, Candidate, Completion, FailureKind, Finish, Message, Prompt, Reward, Role, Score, Usage
@@ -67,6 +68,7 @@ class Batcher:
 
     Args:
         reward: the scorer; it is started, used and closed in a thread of its own.
+        opened: what is to be started and closed with it, in order; None: the scorer alone.
         max_batch: candidates in a batch, if the scorer takes as many; None: what the scorer takes.
         max_waiting: candidates that may wait; >= 1.
         max_wait_s: how long a batch that is not full waits for more; >= 0.
@@ -76,12 +78,22 @@ class Batcher:
         ValueError: a setting out of its range.
     """
 
-    def __init__(self, reward: Reward, *, max_batch: int | None = None, max_waiting: int = 1024, max_wait_s: float = 0.0, stall_s: float = 120.0) -> None:
+    def __init__(
+        self,
+        reward: Reward,
+        *,
+        opened: Sequence[object] | None = None,
+        max_batch: int | None = None,
+        max_waiting: int = 1024,
+        max_wait_s: float = 0.0,
+        stall_s: float = 120.0,
+    ) -> None:
         if (max_batch is not None and max_batch < 1) or max_waiting < 1 or max_wait_s < 0.0 or stall_s <= 0.0:
             limits = f"{max_batch}, {max_waiting}, {max_wait_s} and {stall_s}"
             message = f"max_batch and max_waiting must be at least 1, max_wait_s at least 0 and stall_s above 0, not {limits}"
             raise ValueError(message)
         self.reward = reward
+        self._opened = (reward,) if opened is None else tuple(opened)
         self.max_batch = min(reward.max_batch, max_batch or reward.max_batch)
         self.max_waiting = max_waiting
         self.counts = Counts()
@@ -175,16 +187,16 @@ class Batcher:
         return await self._worker.close(wait_s if ended else 0.0)
 
     async def _started(self) -> None:
-        start = getattr(self.reward, "start", None)
-        if start is not None:
-            await start()
+        for thing in self._opened:
+            if isinstance(thing, Starting):
+                await thing.start()
         (score,) = await self.reward.score([PROBE])
         self._worked = not score.retryable
 
     async def _ended(self) -> None:
-        close = getattr(self.reward, "close", None)
-        if close is not None:
-            await close()
+        for thing in reversed(self._opened):
+            if isinstance(thing, Closing):
+                await thing.close()
 
     async def _feed(self) -> None:
         while True:

@@ -1,13 +1,18 @@
 """Which reward is served, and which may not be."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from multigraft.build.rewards import is_reward, parts_of
+from multigraft.build.sandbox import SandboxOfRun
 from multigraft.build.scorers import NESTED, Surroundings, asked_models, build_scorer, takes
-from multigraft.config import ConcurrencyTable, RewardPartTable, RewardTable, checked, checked_table, read_run_file
+from multigraft.config import ConcurrencyTable, RewardPartTable, RewardTable, RunFile, checked, checked_table, read_run_file
 from multigraft.errors import InputError
 from multigraft.types import Ask, Reward
+
+if TYPE_CHECKING:
+    from multigraft.sandbox.sandbox import Sandbox
 
 
 def chosen(named: str | None, run_file: Path | None, name: str | None) -> tuple[RewardPartTable, str]:
@@ -42,28 +47,33 @@ def chosen(named: str | None, run_file: Path | None, name: str | None) -> tuple[
     return table.parts[index], place if run_file is None else f"{place}[{index}]"
 
 
-def scorer(part: RewardPartTable, place: str, *, sandbox: Callable[[], object] | None) -> Reward:
+def scorer(part: RewardPartTable, place: str, *, allow_code: bool) -> tuple[Reward, Sequence[object]]:
     """Make the scorer to serve.
 
     Args:
         part: its table.
         place: where it stands.
-        sandbox: makes the place where generated code runs; None: none may run.
+        allow_code: whether it may run generated code, in the sandbox.
+
+    Returns:
+        The scorer, and all that is to be started before it is used and closed afterwards, itself included.
 
     Raises:
         InputError: it runs generated code and may not, asks a chat model, only compares, or has a setting that does not fit.
     """
-    if sandbox is None and _runs_code(part):
+    if _runs_code(part) and not allow_code:
         message = f"'{part.kind}' runs the code it is sent; a server does so only when started with --allow-code"
         raise InputError(message, field=place)
     if takes(part.kind, "ask") or any(True for _ in asked_models(part)):
         message = f"'{part.kind}' asks a chat model, which a run reaches through its own budget; serve local rewards, and name judges in the run file itself"
         raise InputError(message, field=place)
-    made = build_scorer(part, place, Surroundings(ask_of=_no_model, identities={}, concurrency=ConcurrencyTable(), sandbox=sandbox or _no_sandbox))
+    sandbox = SandboxOfRun(RunFile()) if allow_code else _no_sandbox
+    surroundings = Surroundings(ask_of=_no_model, identities={}, concurrency=ConcurrencyTable(), sandbox=sandbox)
+    made = build_scorer(part, place, surroundings)
     if not is_reward(made):
         message = f"'{part.kind}' only compares the responses of one prompt when all are there, so it scores none that comes alone"
         raise InputError(message, field=place)
-    return made
+    return made, surroundings.opened
 
 
 def _runs_code(part: RewardPartTable) -> bool:
@@ -77,6 +87,6 @@ def _no_model(model: str, judge: str) -> Ask:
     raise InputError(message)
 
 
-def _no_sandbox() -> object:
+def _no_sandbox() -> "Sandbox":
     message = "generated code runs only where a server was started with --allow-code"
     raise InputError(message)

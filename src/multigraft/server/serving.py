@@ -36,13 +36,14 @@ class Settings:
     """Further names the scorer goes by."""
 
 
-async def serve(reward: Reward, settings: Settings, say: Callable[[dict[str, Json]], None]) -> bool:
+async def serve(reward: Reward, settings: Settings, say: Callable[[dict[str, Json]], None], opened: Sequence[object] | None = None) -> bool:
     """Serve a scorer until SIGINT or SIGTERM; a second one ends the process at once.
 
     Args:
         reward: not yet started.
         settings: of the server.
         say: is told where it listens, once it does.
+        opened: see `Batcher`.
 
     Returns:
         Whether every request had its answer.
@@ -50,7 +51,7 @@ async def serve(reward: Reward, settings: Settings, say: Callable[[dict[str, Jso
     Raises:
         MultigraftError: the scorer does not start, or the address cannot be listened on.
     """
-    batcher = Batcher(reward, max_batch=settings.max_batch, max_waiting=settings.max_waiting, max_wait_s=settings.max_wait_s)
+    batcher = Batcher(reward, opened=opened, max_batch=settings.max_batch, max_waiting=settings.max_waiting, max_wait_s=settings.max_wait_s)
     with boundary(MultigraftError, f"starting '{reward.name}'", Exception):
         await batcher.start()
     service = Service(batcher, settings.guard, max_body_bytes=settings.max_body_bytes, also=settings.also)

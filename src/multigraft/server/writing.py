@@ -38,8 +38,7 @@ def embedding(scores: Sequence[Score], name: str, version: str) -> Reply:
     """Write the reply of SGLang's own `/classify`."""
     (score,) = scores
     about: dict[str, Json] = {"id": uuid.uuid4().hex, "prompt_tokens": 0, "model": name, "version": version}
-    vector: Json = _vector(score)
-    return {"embedding": vector, "meta_info": about, **_reason(score)}
+    return {"embedding": _vector(score), "meta_info": about, **_reason(score)}
 
 
 def _listed(what: str, data: list[dict[str, Json]], name: str, version: str) -> Reply:
@@ -56,7 +55,7 @@ def _listed(what: str, data: list[dict[str, Json]], name: str, version: str) -> 
 
 
 def _item(what: str, score: Score, index: int) -> dict[str, Json]:
-    return {"index": index, "object": what} | _reason(score)
+    return {"index": index, "object": what, **_reason(score)}
 
 
 def _value(score: Score) -> float | None:
