@@ -97,9 +97,7 @@ def _from_the_hub(name: str) -> Iterator[None]:
     """Name what is wrong with a dataset in one line; `datasets` and its hub raise errors of many libraries, all of these kinds."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, LookupError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (OSError, ValueError, RuntimeError, LookupError, SystemExit) as error:  # sacreBLEU exits when a checksum differs
         lines = str(error).strip().splitlines() or [type(error).__name__]
         message = f"cannot read {name}: {lines[0][:300]}; make it reachable, {_REMEDY}"
         raise InputError(message) from error
@@ -133,7 +131,7 @@ def _test_set_rows(test_set: str, options: Chosen) -> Iterator[Row]:
             known_set.get_source_file(pair),  # type: ignore[no-untyped-call]  # sacreBLEU has no types
             known_set.get_reference_files(pair)[0],  # type: ignore[no-untyped-call]  # as above
         )
-        # Read here, at line feeds alone: sacreBLEU's own reader also ends lines at other characters.
+        # Its own readers leave files open.
         sources, references = (Path(path).read_bytes().decode().removesuffix("\n").split("\n") for path in paths)
     if len(sources) != len(references):
         message = f"{len(sources)} sources and {len(references)} references; delete {Path(paths[0]).parent}, and it is fetched anew"
