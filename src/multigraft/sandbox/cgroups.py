@@ -1,15 +1,15 @@
 """Bounds on memory and processes of a whole place, where control groups can be written: version 1, or a delegated part of version 2."""
 
-import contextlib
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from multigraft.sandbox.janitor import remove_group
+
 _PREFIX = "multigraft-"
 _CONTROLLERS = ("memory", "pids")
-_PATIENCE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,6 @@ class Cgroups:
         """
         for folder in self.folders:
             (folder / str(place) / "cgroup.procs").write_text(str(pid), "ascii")
-
-    def remove(self) -> None:
-        """Take the groups away; what is still dying is given a moment."""
-        for folder in self.folders:
-            _remove(folder)
 
 
 def cgroups_here(*, listed: str | None = None, mounts: str | None = None) -> Cgroups:
@@ -71,7 +66,8 @@ def cgroups_here(*, listed: str | None = None, mounts: str | None = None) -> Cgr
                 if (folder / "cgroup.subtree_control").exists():
                     (folder / "cgroup.subtree_control").write_text("+memory +pids", "ascii")
         except OSError:
-            Cgroups(tuple(folders)).remove()
+            for folder in folders:
+                remove_group(str(folder), 0.0)
             continue
         return Cgroups(tuple(folders))
     return Cgroups(())
@@ -117,18 +113,4 @@ def _sweep(parent: Path) -> None:
     for left in parent.glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).split("-")[0]
         if pid.isdigit() and not Path("/proc", pid).exists():
-            _remove(left, patience_s=0.0)
-
-
-def _remove(folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
-    until = time.monotonic() + patience_s
-    for group in (*folder.glob("[0-9]*"), folder):
-        while True:
-            with contextlib.suppress(FileNotFoundError):
-                try:
-                    group.rmdir()
-                except OSError:
-                    if time.monotonic() < until:
-                        time.sleep(0.01)
-                        continue
-            break
+            remove_group(str(left), 0.0)

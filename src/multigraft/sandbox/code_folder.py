@@ -1,4 +1,4 @@
-"""A folder with what runs inside the walls, readable by every user of the places, compiled once."""
+"""A folder with what runs inside the walls, and next to them, readable by every user of the places, compiled once."""
 
 import shutil
 import subprocess
@@ -20,6 +20,7 @@ def make_code_folder(interpreter: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="multigraft-sandbox-"))
     inside = folder / "multigraft" / "sandbox" / "inside"
     shutil.copytree(_HERE / "inside", inside, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(_HERE / "janitor.py", inside.parent)
     for package in (inside.parent, inside.parent.parent):
         (package / "__init__.py").write_text("", "utf-8")
     subprocess.run([interpreter, "-I", "-S", "-m", "compileall", "-q", str(folder)], check=False, env={}, stdin=subprocess.DEVNULL, capture_output=True)  # noqa: S603 - our own files

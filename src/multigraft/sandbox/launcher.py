@@ -2,19 +2,23 @@
 
 import asyncio
 import os
+import secrets
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from multigraft.sandbox.cgroups import Cgroups
+from multigraft.sandbox.cgroups import Cgroups, cgroups_here
+from multigraft.sandbox.code_folder import make_code_folder
 from multigraft.sandbox.limits import Limits
 from multigraft.sandbox.outcomes import Fault
 from multigraft.sandbox.process import SandboxedProcess, Start
 from multigraft.sandbox.reading import shortened
-from multigraft.sandbox.walls import Walls
+from multigraft.sandbox.walls import START, Walls
 
 _START_S = 20.0
 """For the walls to stand, however busy the machine."""
+LABEL = "multigraft-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,32 @@ class Launcher:
     code_folder: Path
     cgroups: Cgroups
     seccomp: bytes
+    label: str
+    janitor: "subprocess.Popen[bytes]"
+
+    @classmethod
+    def open(cls, walls: Walls, seccomp: bytes) -> "Launcher":
+        """Make the folders, and start the process that removes them and all the rest when this one ends."""
+        folder = make_code_folder(walls.interpreter)
+        cgroups = Cgroups(()) if walls.bubblewrap is None else cgroups_here()
+        label = f"{LABEL}{os.getpid()}-{secrets.token_hex(4)}"
+        command = [walls.interpreter, "-s", "-S", "-B", "-c", START.format(folder=str(folder), main="janitor"), label, str(os.getpid()), str(folder)]
+        janitor = subprocess.Popen(  # noqa: S603 - the command is ours
+            [*command, *map(str, cgroups.folders)],
+            env=walls.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+        return cls(walls, folder, cgroups, seccomp, label, janitor)
+
+    def close(self) -> None:
+        """Kill what still runs, and remove everything."""
+        if self.janitor.stdin is not None:
+            self.janitor.stdin.close()
+        self.janitor.wait()
 
     def start(self, main: str, place: int, limits: Limits, *, handed_over: Sequence[int] = (), keeps_output: bool = False) -> SandboxedProcess:
         """Start a process, which then waits for its job.
@@ -48,7 +78,9 @@ class Launcher:
         try:
             return SandboxedProcess(
                 Start(
-                    command=self.walls.command(main, place, self.code_folder, limits, (report_writes, information, seccomp_reads)),
+                    command=self.walls.command(
+                        main, place, label=self.label, code_folder=self.code_folder, limits=limits, descriptors=(report_writes, information, seccomp_reads)
+                    ),
                     environment=self.walls.environment,
                     report=(report_reads, report_writes),
                     handed_over=(report_writes, *((information, seccomp_reads) if self.walls.bubblewrap else ()), *handed_over),

@@ -125,6 +125,7 @@ class SandboxedProcess:
         # Killed from within: bubblewrap then waits until the last process of the namespace is gone. Killing bubblewrap first would leave that to chance.
         if self._process.poll() is not None:
             return
+        self.report.take()
         pid = child_pid(self.report.text())
         if pid is None:
             self._kill_group()

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,8 +12,6 @@ from contextlib import asynccontextmanager
 
 from multigraft.errors import SandboxError
 from multigraft.sandbox import probes
-from multigraft.sandbox.cgroups import Cgroups, cgroups_here
-from multigraft.sandbox.code_folder import make_code_folder
 from multigraft.sandbox.launcher import Launcher
 from multigraft.sandbox.limits import Limits
 from multigraft.sandbox.outcomes import Examination, Fault, Run, Verdict
@@ -49,7 +46,7 @@ class Sandbox:
         self._users = 0
         self._open: Launcher | None = None
         self._opening: asyncio.Task[Launcher] | None = None
-        self._remover: weakref.finalize[[Launcher], Sandbox] | None = None
+        self._remover: weakref.finalize[[], Sandbox] | None = None
 
     @property
     def description(self) -> str:
@@ -81,7 +78,7 @@ class Sandbox:
             opened, self._open = self._open, None
             if self._remover is not None:
                 self._remover.detach()
-            await asyncio.to_thread(_remove, opened)
+            await asyncio.to_thread(opened.close)
 
     async def run(self, source: str, *, limits: Limits | None = None) -> Run | Fault:
         """Run a program.
@@ -127,16 +124,15 @@ class Sandbox:
     async def _make(self) -> Launcher:
         walls = walls_here(unsafe=self.unsafe)
         seccomp = b"" if self.unsafe else program()
-        folder = await asyncio.to_thread(make_code_folder, walls.interpreter)
-        opened = Launcher(walls, folder, Cgroups(()) if self.unsafe else cgroups_here(), seccomp)
+        opened = await asyncio.to_thread(Launcher.open, walls, seccomp)
         try:
             if not self.unsafe:
                 await self._test(opened)
         except BaseException:
-            _remove(opened)
+            opened.close()
             raise
         self._open = opened
-        self._remover = weakref.finalize(self, _remove, opened)
+        self._remover = weakref.finalize(self, opened.close)
         return opened
 
     async def _test(self, opened: Launcher) -> None:
@@ -232,8 +228,3 @@ def _submissions_job(examination: Examination) -> dict[str, object]:
 
 def _line(job: Mapping[str, object]) -> bytes:
     return json.dumps(job).encode("ascii") + b"\n"
-
-
-def _remove(opened: Launcher) -> None:
-    shutil.rmtree(opened.code_folder, ignore_errors=True)
-    opened.cgroups.remove()

@@ -21,7 +21,7 @@ CODE = "/code"
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
 """All that a process starts with. The hash seed is fixed so that the same code does the same twice."""
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_START = "import sys; sys.path[0] = {folder!r}; from multigraft.sandbox.inside.{main} import main; main()"
+START = "import sys; sys.path[0] = {folder!r}; from multigraft.sandbox.{main} import main; main()"
 _OLDEST = (3, 10)
 
 
@@ -52,12 +52,13 @@ class Walls:
         """The whole environment of bubblewrap itself, as `/proc/1/environ` inside shows what it was started with."""
         return dict(_ENVIRONMENT)
 
-    def command(self, main: str, place: int, code_folder: Path, limits: Limits, descriptors: tuple[int, int, int]) -> list[str]:
+    def command(self, main: str, place: int, *, label: str, code_folder: Path, limits: Limits, descriptors: tuple[int, int, int]) -> list[str]:
         """Write the command line of a process.
 
         Args:
             main: the module of `multigraft.sandbox.inside` that it runs.
             place: its number; no two live processes share one.
+            label: marks the processes of one sandbox, wherever processes are listed.
             code_folder: holds those modules.
             limits: of the process.
             descriptors: of the report, of what bubblewrap says of itself, and of the filter.
@@ -65,7 +66,7 @@ class Walls:
         report, information, seccomp = descriptors
         folder = CODE if self.bubblewrap else str(code_folder)
         settings = [f"{name}={value}" for name, value in limits.resource_limits(walled=self.bubblewrap is not None)]
-        python = [self.interpreter, "-s", "-S", "-B", "-c", _START.format(folder=folder, main=main), *settings, str(report)]
+        python = [self.interpreter, "-s", "-S", "-B", "-c", START.format(folder=folder, main=f"inside.{main}"), label, *settings, str(report)]
         if self.bubblewrap is None:
             return python
         uid = str(FIRST_UID + place)

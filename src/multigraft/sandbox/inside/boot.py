@@ -16,12 +16,12 @@ MOST_DIGITS = 50_000
 def begin() -> dict[str, object]:
     """Set the limits, say that the walls stand, and wait for the job.
 
-    The command line holds the limits by name, such as `AS=536870912`, and last the descriptor of the report.
+    The command line holds whose sandbox this is, the limits by name, such as `AS=536870912`, and last the descriptor of the report.
 
     Returns:
         The job. The process ends here when the one that sends it is gone.
     """
-    for setting in sys.argv[1:-1]:
+    for setting in sys.argv[2:-1]:
         name, value = setting.split("=")
         _limit(getattr(resource, "RLIMIT_" + name), int(value))
     if hasattr(sys, "set_int_max_str_digits"):
