@@ -114,7 +114,7 @@ def curve_of(
         reached={point: sum(prompt.num_responses >= point for prompt in used) for point in axis},
         reward=series(REWARD, _reward),
         scorers=judges,
-        oracles={name: found for name in names if (found := series(name, _oracle_of(name))).num_prompts >= _MOST * max(1, judges[name].num_prompts)},
+        oracles={name: found for name, judge in judges.items() if _is_whole(found := series(name, _oracle_of(name)), judge)},
         costs={point: _cost(used, point) for point in axis},
         hacking={name: _hacking(judge, used, bootstrap) for name, judge in judges.items()},
         groups=tuple(
@@ -135,6 +135,10 @@ def _named(prompts: Sequence[PromptPoints], scorers: Sequence[str] | None) -> li
         if name not in known:
             raise UnknownNameError(SCORER, name, known)
     return list(dict.fromkeys(scorers))
+
+
+def _is_whole(oracle: Series, judge: Series) -> bool:
+    return bool(oracle.estimates) and oracle.estimates.keys() >= judge.estimates.keys() and oracle.num_prompts >= _MOST * judge.num_prompts
 
 
 def _reward(prompt: PromptPoints, point: int) -> float | None:

@@ -22,7 +22,7 @@ def print_curve(console: Console, title: str, curve: Curve, votes: Sequence[Vote
     left_out = [f"{curve.num_unfinished} unfinished"] * bool(curve.num_unfinished)
     left_out += [f"{curve.num_without_response} without a response"] * bool(curve.num_without_response)
     console.print(Text(title, style="bold"), Text(f"{curve.num_prompts} prompts" + (f"; left out: {', '.join(left_out)}" if left_out else "")))
-    console.print(_series_table(curve))
+    _print_series(console, curve)
     console.print(_cost_table(curve))
     for series in (curve.reward, *curve.scorers.values()):
         if series.num_missing:
@@ -35,7 +35,7 @@ def print_curve(console: Console, title: str, curve: Curve, votes: Sequence[Vote
     for each in votes:
         _print_votes(console, each)
     if by is not None:
-        console.print(_group_table(curve, by))
+        _print_groups(console, curve, by)
 
 
 def hacking_text(found: Hacking) -> str:
@@ -91,13 +91,34 @@ def plain_table(first: str, *columns: str) -> Table:
     return table
 
 
-def _series_table(curve: Curve) -> Table:
-    columns = [("reward", curve.reward), *((shown(name, _WIDTH), series) for name, series in curve.scorers.items())]
-    columns += [(f"{shown(name, _WIDTH)}, oracle", series) for name, series in curve.oracles.items()]
-    table = plain_table("responses", "prompts", *(name for name, _ in columns))
-    for point in curve.points:
-        table.add_row(f"  {point}", str(curve.reached[point]), *(Text(estimate_text(series.estimates.get(point))) for _, series in columns))
-    return table
+def print_wide(console: Console, first: Sequence[str], rows: Sequence[Sequence[str]], columns: Mapping[str, Sequence[str]]) -> None:
+    """Print columns beside each other, as many as fit, and the rest below.
+
+    Args:
+        console: to print to.
+        first: headings of the columns that every part begins with.
+        rows: their cells, row by row.
+        columns: cells of the others by heading, one a row.
+    """
+    room = console.width - sum(2 + max(map(len, (heading, *(row[place] for row in rows)))) for place, heading in enumerate(first)) - 2
+    parts: list[list[str]] = [[]]
+    for heading, cells in columns.items():
+        width = 2 + max(map(len, (heading, *cells)))
+        if parts[-1] and width > room - sum(2 + max(map(len, (other, *columns[other]))) for other in parts[-1]):
+            parts.append([])
+        parts[-1].append(heading)
+    for part in parts:
+        table = plain_table(first[0], *first[1:], *part)
+        for number, row in enumerate(rows):
+            table.add_row(Text(f"  {row[0]}"), *row[1:], *(Text(columns[heading][number], no_wrap=True) for heading in part))
+        console.print(table)
+
+
+def _print_series(console: Console, curve: Curve) -> None:
+    named = {"reward": curve.reward} | {shown(name, _WIDTH): series for name, series in curve.scorers.items()}
+    named |= {f"{shown(name, _WIDTH)}, oracle": series for name, series in curve.oracles.items()}
+    columns = {name: [estimate_text(series.estimates.get(point)) for point in curve.points] for name, series in named.items()}
+    print_wide(console, ("responses", "prompts"), [(str(point), str(curve.reached[point])) for point in curve.points], columns)
 
 
 def _cost_table(curve: Curve) -> Table:
@@ -108,13 +129,10 @@ def _cost_table(curve: Curve) -> Table:
     return table
 
 
-def _group_table(curve: Curve, by: str) -> Table:
+def _print_groups(console: Console, curve: Curve, by: str) -> None:
     names = [curve.reward.name, *curve.scorers]
-    table = plain_table(shown(by, _WIDTH), "prompts", *(shown(name, _WIDTH) for name in names))
-    for group in curve.groups:
-        cells = (Text(estimate_text(group.estimates.get(name))) for name in names)
-        table.add_row(Text(f"  {shown(group.name, _WIDTH)}"), str(group.num_prompts), *cells)
-    return table
+    columns = {shown(name, _WIDTH): [estimate_text(group.estimates.get(name)) for group in curve.groups] for name in names}
+    print_wide(console, (shown(by, _WIDTH), "prompts"), [(shown(group.name, _WIDTH), str(group.num_prompts)) for group in curve.groups], columns)
 
 
 def _print_votes(console: Console, votes: Votes) -> None:
@@ -124,10 +142,8 @@ def _print_votes(console: Console, votes: Votes) -> None:
     console.print(Text(f"  votes by the answers that {name} read, {votes.num_prompts} prompts{missing}{unanswered}"))
     if not votes.rows:
         return
-    table = plain_table("responses", *WAYS)
-    for row in votes.rows:
-        table.add_row(f"  {row.point}", *(Text(estimate_text(row.grades.get(way))) for way in WAYS))
-    console.print(table)
+    columns = {way: [estimate_text(row.grades.get(way)) for row in votes.rows] for way in WAYS}
+    print_wide(console, ("responses",), [(str(row.point),) for row in votes.rows], columns)
     gains = ", ".join(f"{way} {_change(gain)}" for way, gain in votes.rows[-1].gains.items())
     console.print(Text(f"  against chosen, at {votes.rows[-1].point} responses: {gains}"))
 
