@@ -166,7 +166,7 @@ def test_bad_settings_are_refused() -> None:
     ask = ScriptedAsk(written("x"))
     with pytest.raises(ValueError, match=r"needs the place \{response\}"):
         YesNoJudge(ask, template="{prompt}")
-    with pytest.raises(ValueError, match="not 5 to 5"):
+    with pytest.raises(ValueError, match=r"not \(5, 5\)"):
         GradedJudge(ask, scale=(5, 5))
     with pytest.raises(ValueError, match="that differ"):
         YesNoJudge(ask, yes=["good"], no=["Good."])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from math import inf
 
 NUMBER = r"[-+]?\d+(?:\.\d+)?"
 """A regular expression for what may be a grade."""
@@ -13,7 +14,7 @@ def goes_on(rest: str) -> bool:
     return _GOES_ON.match(rest) is not None
 
 
-def check_scale(scale: Sequence[float], name: str) -> tuple[float, float]:
+def check_scale(scale: object, name: str) -> tuple[float, float]:
     """Return the ends of a scale.
 
     Args:
@@ -21,9 +22,10 @@ def check_scale(scale: Sequence[float], name: str) -> tuple[float, float]:
         name: of the judge.
 
     Raises:
-        ValueError: not two numbers, or not in order.
+        ValueError: not two finite numbers, or not in order.
     """
-    if len(scale) != 2 or not scale[0] < scale[1]:
-        message = f"scale of {name} must go from a lower to a higher grade, not {' to '.join(map(str, scale))}"
+    ends = [end for end in scale if isinstance(end, int | float) and not isinstance(end, bool)] if isinstance(scale, Sequence) else []
+    if not isinstance(scale, Sequence) or len(ends) != 2 or len(scale) != 2 or not -inf < ends[0] < ends[1] < inf:
+        message = f"scale of {name} must go from a lower to a higher grade, as in [1, 5], not {scale!r}"
         raise ValueError(message)
-    return scale[0], scale[1]
+    return ends[0], ends[1]

@@ -54,7 +54,7 @@ class RubricJudge(Judge):
         check_template(template, {"criteria"}, name)
         self._low, self._high = check_scale(scale, name)
         self._criteria = _checked_criteria(criteria, name)
-        self._weights = _checked_weights(weights or {}, self._criteria, name)
+        self._weights = _checked_weights({} if weights is None else weights, self._criteria, name)
 
     def _settings(self) -> str:
         return repr((self._low, self._high, list(self._criteria.items()), list(self._weights.items())))
@@ -79,9 +79,9 @@ class RubricJudge(Judge):
         return scored(value, f"{said} of {self._low} to {self._high}", details=reading.grades)
 
 
-def _checked_criteria(criteria: Mapping[str, object], name: str) -> dict[str, str]:
-    if not criteria:
-        message = f'{name} needs criteria, such as criteria = {{ correct = "Is what it says true?" }}'
+def _checked_criteria(criteria: object, name: str) -> dict[str, str]:
+    if not isinstance(criteria, Mapping) or not criteria:
+        message = f'{name} needs criteria, such as criteria = {{ correct = "Is what it says true?" }}, not {criteria!r}'
         raise ValueError(message)
     checked: dict[str, str] = {}
     for criterion, meaning in criteria.items():
@@ -98,7 +98,10 @@ def _checked_criteria(criteria: Mapping[str, object], name: str) -> dict[str, st
     return checked
 
 
-def _checked_weights(weights: Mapping[str, object], criteria: Mapping[str, str], name: str) -> dict[str, float]:
+def _checked_weights(weights: object, criteria: Mapping[str, str], name: str) -> dict[str, float]:
+    if not isinstance(weights, Mapping):
+        message = f"weights of {name} must be a table of criteria, such as weights = {{ {next(iter(criteria))} = 2 }}, not {weights!r}"
+        raise ValueError(message)  # noqa: TRY004 - a mistake of a run file, whatever its type, is a bad value
     checked = dict.fromkeys(criteria, 1.0)
     for criterion, weight in weights.items():
         if criterion not in criteria:
