@@ -72,7 +72,18 @@ def test_the_same_seed_gives_the_same_intervals(hacked: Path) -> None:
 def test_a_run_without_a_judge_says_how_to_add_one(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [[Told(0.1, {"rules": 0.1}), Told(0.5, {"rules": 0.5})]])
     assert "only the guiding reward has scored this run; add a judge: multigraft score RUN --with NAME" in ran(run)
-    assert "reward    rules" in " ".join(ran(run, "--scorer", "rules").split("  ")) or "rules" in ran(run, "--scorer", "rules").splitlines()[1]
+    assert ran(run, "--scorer", "rules").splitlines()[1].split()[:4] == ["responses", "prompts", "reward", "rules"]
+
+
+def test_what_does_not_fit_the_terminal_stands_below(hacked: Path) -> None:
+    lines = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [str(hacked), "--resamples", "100"]).output.splitlines()
+    headings = [line.split() for line in lines if line.startswith("  responses  prompts")]
+    assert headings == [
+        ["responses", "prompts", "reward", "judge"],
+        ["responses", "prompts", "grader", "judge,", "oracle"],
+        ["responses", "prompts", "grader,", "oracle"],
+    ]
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_mistakes(tmp_path: Path) -> None:
