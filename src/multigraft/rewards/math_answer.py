@@ -39,8 +39,8 @@ class MathAnswer:
     Args:
         field: of the prompt's row that holds the reference, or a list of them, any of which is right; None: the reference.
         places: where the final answer is looked for, in this order; the first that is there counts. `json`: the key "answer". `boxed`: the last `\boxed{}`
-            whose braces are balanced. `marked`: after `####`. `stated`: after "answer is". `formula`: the last between dollar signs. `last`: after the last `=`,
-            else the last number.
+            whose braces are balanced. `marked`: after `####`. `stated`: after "answer is". `formula`: the last between dollar signs. `last`: after the last
+            `=`, else the last number.
         workers: processes that compare, at most; >= 1.
         limit_s: how long one comparison may take; above 0.
         memory_mb: what one of the processes may have; >= 512.

@@ -92,6 +92,8 @@ def decided(answer: str, reference: str) -> bool | None:
     if is_words(other, wrapped=_is_wrapped(reference)):
         return one.casefold() == other.casefold()
     first, second = number(one), number(other)
+    if second is not None and is_words(one, wrapped=_is_wrapped(answer)):
+        return False
     if first is None or second is None:
         return None
     apart = abs(first.value - second.value)

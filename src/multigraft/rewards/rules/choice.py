@@ -110,7 +110,7 @@ def _readings(text: str, options: Sequence[str], several: Literal["last", "first
     for pattern in (_ANSWER, _OPTION_IS):
         yield _said(pattern, text, several)
     stripped = text.strip()
-    yield _of_part(stripped, options)
+    yield _whole(stripped, options)
     lines = stripped.splitlines()
     # Of a text that goes through the options one by one, no line is the answer.
     yield _only(_letter(_LEADING.match(line)) for line in lines)
@@ -126,7 +126,11 @@ def _before_the_next_question(text: str) -> str:
 
 
 def _of_part(part: str, options: Sequence[str]) -> str | None:
-    return _letter(_LONE.fullmatch(part.strip())) or _by_text(part, options) or _letter(_LEADING.match(part.strip()))
+    return _whole(part.strip(), options) or _letter(_LEADING.match(part.strip()))
+
+
+def _whole(text: str, options: Sequence[str]) -> str | None:
+    return _letter(_LONE.fullmatch(text)) or _by_text(text, options)
 
 
 def _said(pattern: re.Pattern[str], text: str, several: Literal["last", "first"]) -> str | None:

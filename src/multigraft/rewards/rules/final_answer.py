@@ -26,6 +26,9 @@ _BARE_VALUE = re.compile(r"[^\s,{}\[\]\"]{1,200}")
 _FORMULA_ENDS = (("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _GLUE = re.compile(r"\s*(?:,|;|and|or|,\s*and|,\s*or)\s*")
 _PROSE = re.compile(r"(?<![\\{\w])[A-Za-z]{3,}\s+[A-Za-z]{2,}")
+_ESCAPES = {"\f": "\\f", "\b": "\\b", "\t": "\\t", "\r": "\\r"}
+_COMMAND = re.compile(r"[\f\x08]|\t(?=(?:ext|imes|heta|frac|an|au)\b|ext\{)|\r(?=ight|ho\b)")
+"""JSON reads `\\frac` with a single backslash as a form feed and "rac"; no answer holds a form feed."""
 _LONGEST_LITERAL = 30
 
 
@@ -96,7 +99,7 @@ def in_json(text: str) -> str | None:
                 quoted = _QUOTED.match(text, begin)
                 value = None if quoted is None else quoted[1].replace("\\\\", "\\")
             if isinstance(value, str) and value.strip():
-                return value.strip()
+                return _COMMAND.sub(lambda match: _ESCAPES[match[0]], value).strip()
         elif bare := _BARE_VALUE.match(text, begin):
             return bare[0]
     return None
