@@ -1,6 +1,9 @@
 """Where items come from: every kind of source is read by its real code path, with nothing fetched."""
 
 import json
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -90,6 +93,22 @@ def test_one_file_of_a_dataset(tmp_path: Path, cache: Path) -> None:
 def test_a_dataset_that_is_not_there_says_what_to_do(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read \./none: .*; make it reachable, or give the items as a file of the same fields"):
         questions(task_of(tmp_path, 'dataset = "./none"'), cache)
+
+
+@pytest.mark.parametrize(
+    "surroundings", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DISABLE_TELEMETRY": "1"}], ids=["offline", "refused"]
+)
+def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    program = (
+        "import sys\nfrom multigraft.errors import InputError\nfrom multigraft.tasks.task import load_task\n"
+        "try:\n    load_task('alpaca_eval').prompts()\nexcept InputError as error:\n    print(error)\n"
+    )
+    environment = {**os.environ, "HF_HOME": str(tmp_path), **surroundings}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"cannot read hf:tatsu-lab/alpaca_eval@2edc6fad8be6: .+; make it reachable, or give the items as a file of the same fields\n", done.stdout
+    )
 
 
 def test_a_dataset_with_code_of_its_own_is_not_run(tmp_path: Path, cache: Path) -> None:

@@ -107,7 +107,7 @@ class Filter:
                 message = f"the option chooses by '{self.field}', which this item does not have"
                 raise InputError(message, field=self.option)
             return True
-        return str(value) in self.values
+        return str(value).casefold() in self.values
 
 
 def filters_of(tables: Mapping[str, OptionTable], options: Chosen) -> tuple[Filter, ...]:
@@ -116,11 +116,16 @@ def filters_of(tables: Mapping[str, OptionTable], options: Chosen) -> tuple[Filt
     for name, table in tables.items():
         values, asked = options.values[name], name in options.by_the_user
         if table.field is not None and values:
-            found.append(Filter(name, table.field, frozenset(map(str, values)), asked))
+            found.append(Filter(name, table.field, _folded(values), asked))
         found += [
-            Filter(name, field, frozenset(map(str, wanted)), asked) for value in values for field, wanted in table.keep.get(str(value), {}).items()
+            Filter(name, field, _folded(wanted), asked) for value in values for field, wanted in table.keep.get(str(value), {}).items()
         ]  # fmt: skip
     return tuple(found)
+
+
+def _folded(values: Sequence[Scalar]) -> frozenset[str]:
+    """Tables write `False` and `false`, and subjects in either case."""
+    return frozenset(str(value).casefold() for value in values)
 
 
 def options_of(words: Sequence[str]) -> dict[str, str]:

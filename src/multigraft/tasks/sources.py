@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path, PurePosixPath
 
-from multigraft.errors import InputError
+from multigraft.errors import InputError, MultigraftError
 from multigraft.tasks.files import Row, plain, read_rows
 from multigraft.tasks.options import Chosen
 from multigraft.tasks.puzzle_items import puzzle_rows
@@ -94,10 +94,13 @@ def _loaded(source: SourceTable, config: str | None, folder: Path, cache: Path |
 
 @contextmanager
 def _from_the_hub(name: str) -> Iterator[None]:
-    """Name what is wrong with a dataset in one line; `datasets` and its hub raise errors of many libraries, all of these kinds."""
+    """Name what is wrong with a dataset in one line, and what to do."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, LookupError, SystemExit) as error:  # sacreBLEU exits when a checksum differs
+    except MultigraftError:
+        raise
+    # What `datasets` and sacreBLEU stand on raises errors of many libraries that have no base in common; sacreBLEU also exits when a checksum differs.
+    except (Exception, SystemExit) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         message = f"cannot read {name}: {lines[0][:300]}; make it reachable, {_REMEDY}"
         raise InputError(message) from error
