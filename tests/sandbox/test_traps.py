@@ -138,7 +138,7 @@ def test_an_ordinary_user_gets_the_same_walls(sandbox: Sandbox, tmp_path: Path) 
         import asyncio, sys
         sys.path.insert(0, {str(SHARED)!r})
         from multigraft.sandbox.sandbox import Sandbox
-        forks = "import os, time\\nfor n in range(99):\\n    try: os.fork() or time.sleep(9)\\n    except OSError: exit_after = print(n); break\\n"
+        forks = "import os, time\\nfor n in range(99):\\n    try: os.fork() or time.sleep(9)\\n    except OSError: print(n); break\\n"
         async def main():
             sandbox = Sandbox(slots=4)
             await sandbox.start()
