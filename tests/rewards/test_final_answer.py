@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multigraft.rewards.rules.final_answer import as_number, boxed, last_number
+from multigraft.rewards.rules.final_answer import PLACES, Place, as_number, boxed, final_answer, last_number, number_text
 
 ENDINGS: list[tuple[str, str | None]] = [
     ("She has 3 + 4 = 7 apples.", "7"),
@@ -48,6 +48,58 @@ def test_last_number(text: str, number: str | None) -> None:
 )
 def test_as_number(text: str, number: str | None) -> None:
     assert as_number(text) == (None if number is None else Decimal(number))
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
+        (r"\boxed{\left\{1, \{2\}\right\}} and more", r"\left\{1, \{2\}\right\}"),
+        (r"\boxed{\{1, 2}", r"\{1, 2"),
+        (r"\boxed {7}", "7"),
+        (r"\boxed 7", "7"),
+        (r"\fbox{8}", "8"),
+        (r"\boxed{x = \boxed{3}}", "3"),
+        (r"\boxed{4} but \boxed{\frac{1}{", "4"),
+        ('{"answer": "\\\\frac{1}{2}"}', r"\frac{1}{2}"),
+        ('{"answer": "\\frac{1}{2}"}', r"\frac{1}{2}"),
+        ('{"answer": "\\pi"}', r"\pi"),
+        ('{"answer": 12, "unit": "cm"}', "12"),
+        ('{"a": {"Final Answer": "x"}', "x"),
+        ('{"answer": "1"} Sorry: {"answer": "2"}', "2"),
+        ("The final answer is $\\frac{2}{3}$. I hope it is correct.", r"\frac{2}{3}"),
+        ("The answer is \\(x^2\\), as $x$ is.", "x^2"),
+        ("Answer: $1$, $2$ and $3$.", "1, 2, 3"),
+        ("The answer is **12 apples**. That is all.", "12 apples"),
+        ("We have $a = 1$ and so $b = 2$ holds", "b = 2"),
+        ("She pays $18 and he gets $20", "$20"),
+        ("It follows that\nx = 2y + 1", "2y + 1"),
+        ("nothing here", None),
+        ("", None),
+    ],
+)
+def test_final_answers(text: str, answer: str | None) -> None:
+    assert final_answer(text, PLACES) == answer
+
+
+def test_the_places_decide_and_their_order() -> None:
+    text = '{"answer": "1"} \\boxed{2}\nThe answer is 4. $5$ = 6\n#### 3\n'
+    places: list[Place] = ["json", "boxed", "marked", "stated", "formula", "last"]
+    assert [final_answer(text, [place]) for place in places] == ["1", "2", "3", "4", "5", "3"]
+    assert final_answer(text, ["boxed", "json"]) == "2"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("2.50", "2.5"), ("-0", "0"), ("1e3", "1000"), ("100", "100"), ("1e-40", "1e-40"), ("1.0", "1"), ("0.0070", "0.007"), ("-3.10", "-3.1")],
+)
+def test_equal_numbers_are_equal_texts(number: str, text: str) -> None:
+    assert number_text(Decimal(number)) == text
+
+
+def test_an_answer_in_json_that_is_no_number_is_none() -> None:
+    assert last_number('{"reasoning": "he has 3", "answer": "unknown"}') is None
+    assert last_number('{"reasoning": "he has 3", "answer": "$1,200 in all"}') == 1200
 
 
 def test_boxed_needs_balanced_braces() -> None:
