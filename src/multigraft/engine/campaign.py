@@ -133,7 +133,8 @@ class Campaign:
                     return
 
     def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt | int]:
-        ended = sorted(self.resumption.ended)
+        # Those whose rewards are still to be found are judged after that, as which of their responses is the best may change.
+        ended = sorted(self.resumption.ended - {record.number for record in rescored.values()})
         yield from rescored.values()
         unfinished = dict(self.resumption.unfinished)
         yield from unfinished.values()
@@ -155,6 +156,7 @@ class Campaign:
                 self.workshop.purchases.open(entry, Ledger(self.prompt_limits, self.ledger, waiting.spent(), scope="prompt"))
                 await self._rescore(waiting)
                 self.workshop.purchases.close(waiting.prompt.prompt_id)
+                await self._judge(waiting.number)
                 continue
             run = self._prompt_run(waiting)
             reason = await run.finish()
