@@ -45,12 +45,24 @@ def widened(module: nn.Module, seed: int = 0) -> nn.Module:
 
 def llama3(folder: Path, template: str | None = tokenizers.LLAMA3) -> Any:
     markup = ["<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-    return tokenizers.byte_level(folder, bos="<|begin_of_text|>", eos="<|end_of_text|>", pad="<|pad|>", special=markup, template=template, words=["assistant"])
+    return tokenizers.byte_level(folder, bos="<|begin_of_text|>", eos="<|end_of_text|>", pad="<|pad|>", special=markup, template=template, words=("assistant",))
 
 
 def chatml(folder: Path, *, bos: str | None = None, template: str = tokenizers.CHATML, special: tuple[str, ...] = ()) -> Any:
     markup = ["<|im_start|>", "<|im_end|>", *special]
-    return tokenizers.byte_level(folder, bos=bos, eos="<|endoftext|>", pad=None, special=markup, template=template, words=["assistant", "Yes", "No"])
+    return tokenizers.byte_level(
+        folder,
+        bos=bos,
+        eos="<|endoftext|>",
+        pad=None,
+        special=markup,
+        template=template,
+        words=(
+            "assistant",
+            "Yes",
+            "No",
+        ),
+    )
 
 
 def ids_of(tokenizer: Any) -> dict[str, Any]:
@@ -74,7 +86,7 @@ def classifier(folder: Path, *, seed: int = 0, template: str | None = tokenizers
 def gemma(folder: Path) -> nn.Module:
     """A Gemma 2 with capped attention, as Skywork-Reward-Gemma-2-27B is one; the cap is low, so that it matters."""
     tokenizer = tokenizers.byte_level(
-        folder, bos="<bos>", eos="<eos>", pad="<pad>", special=["<start_of_turn>", "<end_of_turn>"], template=tokenizers.GEMMA, words=["model"]
+        folder, bos="<bos>", eos="<eos>", pad="<pad>", special=["<start_of_turn>", "<end_of_turn>"], template=tokenizers.GEMMA, words=("model",)
     )
     config = Gemma2Config(
         **SIZES, **ids_of(tokenizer), head_dim=8, num_labels=1, sliding_window=64, attn_logit_softcapping=0.5, query_pre_attn_scalar=8, tie_word_embeddings=True
@@ -88,7 +100,9 @@ def bert(folder: Path, labels: int = 1, **changes: Any) -> nn.Module:
     """An encoder that reads pairs."""
     tokenizer = tokenizers.word_piece(folder)
     sizes = {name: size for name, size in SIZES.items() if name != "num_key_value_heads"}
-    config = BertConfig(**sizes, vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, max_position_embeddings=POSITIONS, num_labels=labels, **changes)
+    config = BertConfig(
+        **sizes, vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, max_position_embeddings=POSITIONS, num_labels=labels, **changes
+    )
     model = widened(BertForSequenceClassification(config))
     model.save_pretrained(folder)
     return model
@@ -114,7 +128,10 @@ def armorm(folder: Path) -> dict[str, torch.Tensor]:
     tensors = _backbone(LlamaModel(config)) | {
         f"{name}.{kind}": tensor for number, (name, part) in enumerate(parts.items()) for kind, tensor in widened(part, number).state_dict().items()
     }
-    tensors |= {"gating.logit_scale": torch.tensor([1.5]), "reward_transform_matrix": torch.eye(19) + 0.1 * torch.randn(19, 19, generator=torch.Generator().manual_seed(7))}
+    tensors |= {
+        "gating.logit_scale": torch.tensor([1.5]),
+        "reward_transform_matrix": torch.eye(19) + 0.1 * torch.randn(19, 19, generator=torch.Generator().manual_seed(7)),
+    }
     changes = {"num_objectives": 19, "gating_temperature": 10, "gating_hidden_dim": 24, "gating_n_hidden": 3}
     _published(folder, config, "LlamaForRewardModelWithGating", tensors, **changes)
     return tensors
@@ -177,7 +194,19 @@ def _qwen(folder: Path, architecture: str, labels: int) -> dict[str, torch.Tenso
 
 def shepherd(folder: Path) -> nn.Module:
     """A Mistral that knows the tags of Math-Shepherd."""
-    config = MistralConfig(**SIZES, **ids_of(tokenizers.sentence_piece(folder, words=["ки", "+", "-"])))
+    config = MistralConfig(
+        **SIZES,
+        **ids_of(
+            tokenizers.sentence_piece(
+                folder,
+                words=(
+                    "ки",
+                    "+",
+                    "-",
+                ),
+            )
+        ),
+    )
     model = widened(MistralForCausalLM(config))
     model.save_pretrained(folder)
     return model

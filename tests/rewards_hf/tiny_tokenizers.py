@@ -13,8 +13,8 @@ CORPUS = [
     "Read a task and a response to it. Is the response right? Reply with one word, Yes or No.",
 ]
 LLAMA3 = (
-    "{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n\n{{ message['content'] | trim }}<|eot_id|>{% endfor %}"
-    "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
+    "{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n\n{{ message['content'] | trim }}<|eot_id|>"
+    "{% endfor %}{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
 )
 GEMMA = (
     "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}{% for message in messages %}"
@@ -27,7 +27,7 @@ CHATML = (
 INTERNLM2 = "{{ bos_token }}" + CHATML
 
 
-def byte_level(folder: Path, *, bos: str | None, eos: str, pad: str | None, special: list[str], template: str | None, words: list[str] = []) -> Any:  # noqa: B006 - not changed
+def byte_level(folder: Path, *, bos: str | None, eos: str, pad: str | None, special: list[str], template: str | None, words: tuple[str, ...] = ()) -> Any:
     """A byte-level BPE that puts its start token first, as Llama 3 has it."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -36,13 +36,11 @@ def byte_level(folder: Path, *, bos: str | None, eos: str, pad: str | None, spec
     trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=everything, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
     made.train_from_iterator([*CORPUS, *(f"{word} {word}" for word in words for _ in range(20))], trainer)
     if bos is not None:
-        made.post_processor = processors.TemplateProcessing(
-            single=f"{bos} $A", pair=f"{bos} $A {bos} $B", special_tokens=[(bos, made.token_to_id(bos))]
-        )
+        made.post_processor = processors.TemplateProcessing(single=f"{bos} $A", pair=f"{bos} $A {bos} $B", special_tokens=[(bos, made.token_to_id(bos))])
     return _saved(made, folder, template, bos_token=bos, eos_token=eos, pad_token=pad, additional_special_tokens=special)
 
 
-def sentence_piece(folder: Path, *, words: list[str] = []) -> Any:  # noqa: B006 - not changed
+def sentence_piece(folder: Path, *, words: tuple[str, ...] = ()) -> Any:
     """A BPE that writes spaces as Llama 2 and Mistral do, without a chat template."""
     made = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
     made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])

@@ -101,9 +101,11 @@ def limited() -> Callable[[], None]:
 
 
 def main() -> None:
-    """Answer line by line until the input ends."""
+    """Say that all is imported, then answer line by line until the input ends."""
     grant = limited()
     compiled: dict[str, jinja2.Template] = {}
+    sys.stdout.write("{}\n")
+    sys.stdout.flush()
     for line in sys.stdin:
         grant()
         sys.stdout.write(json.dumps(answer(line, compiled)) + "\n")

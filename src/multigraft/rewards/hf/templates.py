@@ -19,6 +19,10 @@ _PASSED_ON = ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT", "LD_LIBRARY_PATH")
 """What the process sees of the environment; no secret is among it."""
 
 
+_START_S = 60.0
+"""How long the process may take until it reads."""
+
+
 class TemplateFailedError(MultigraftError):
     """A chat template that raises, writes too much, or takes too long."""
 
@@ -80,7 +84,7 @@ class _Child:
         self._process = subprocess.Popen(  # noqa: S603 - a fixed program without a shell
             [sys.executable, "-P", str(_CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, encoding="utf-8"
         )
-        self._answered = 0
+        self._started = False
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True, name="chat-template").start()
         self._end = weakref.finalize(self, _end, self._process)
@@ -91,11 +95,12 @@ class _Child:
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            # The first answer waits for the interpreter to start.
-            reply = json.loads(self._lines.get(timeout=limit_s + 5.0 * (self._answered == 0)))
+            if not self._started:
+                self._lines.get(timeout=_START_S)
+                self._started = True
+            reply = json.loads(self._lines.get(timeout=limit_s))
         except (OSError, queue.Empty, ValueError):
             return None
-        self._answered += 1
         return reply if isinstance(reply, dict) else None
 
     def end(self) -> None:

@@ -150,7 +150,7 @@ def fitted(response: str, limit_tokens: int, length_of: Callable[[str], int], co
         cost_of: tokenizes a response alone.
 
     Returns:
-        The longest beginning found, at least one character; None when not even that fits.
+        A beginning of it, within a few tokens of the longest that fits; None when none does.
     """
     alone = cost_of(response)
     kept = len(alone.ids)

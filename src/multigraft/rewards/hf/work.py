@@ -72,18 +72,16 @@ class WorkQueue:
         """Put rows into the queue.
 
         Returns:
-            One future a row. It raises what the model raised; a cancelled one is not run.
-
-        Raises:
-            RuntimeError: the queue is closed.
+            One future a row. It raises what the model raised; a cancelled one is not run, and all are cancelled once the queue is closed.
         """
         items = [_Item(row, Future()) for row in rows]
         with self._state.lock:
-            if self._state.closed:
-                message = "the reward model was closed"
-                raise RuntimeError(message)
-            self._state.waiting.extend(items)
-            self._state.lock.notify_all()
+            closed = self._state.closed
+            if not closed:
+                self._state.waiting.extend(items)
+                self._state.lock.notify_all()
+        for item in items if closed else ():
+            item.future.cancel()
         return [item.future for item in items]
 
     def close(self) -> None:
@@ -132,6 +130,9 @@ def _settle(network: Network, items: Sequence[_Item]) -> None:
         if len(items) == 1:
             items[0].future.set_exception(error)
             return
+        readings = []
+    if not readings:
+        # Only here, where the error and the memory its frames hold are gone.
         middle = len(items) // 2
         _settle(network, items[:middle])
         _settle(network, items[middle:])
