@@ -35,10 +35,10 @@ def test_two_models_on_one_tree_guided_by_a_real_judge(tmp_path: Path) -> None:
     assert totals["responses"] == 8
     assert set(totals["models"]) == {"smollm2-135m", "gemma3-270m"}  # the judge only judges
     judged = totals["scorers"]["judge"]
-    assert judged["calls"] >= 8
-    assert judged["flops"] > 0
+    assert judged["spent"]["calls"] >= 8
+    assert judged["spent"]["flops"] > 0
     assert totals["spent"]["calls"] >= 16
-    assert totals["spent"]["calls"] == judged["calls"] + sum(share["spent"]["calls"] for share in totals["models"].values())
+    assert totals["spent"]["calls"] == judged["spent"]["calls"] + sum(share["spent"]["calls"] for share in totals["models"].values())
     assert totals["unscored"] == {}
 
     tree = json.loads(multigraft("show", run, "fruits", "--json"))
