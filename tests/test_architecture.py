@@ -79,6 +79,14 @@ def test_nothing_runs_what_it_reads() -> None:
     assert found == []
 
 
+def test_commands_print_json_by_the_one_function_that_leaves_out_what_is_no_number() -> None:
+    own = SOURCE / "cli" / "json_line.py"
+    found = [
+        relative(path) for path in (SOURCE / "cli").rglob("*.py") if path != own and re.search(r"\bjson\.dumps?\(|from json import", path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = f"import sys, multigraft; print([name for name in {HEAVY!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

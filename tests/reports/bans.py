@@ -24,8 +24,8 @@ RUN_IN_THE_BOX = {"sandbox/inside/judge.py", "sandbox/inside/program.py", "sandb
 """They run generated code, behind the walls and nowhere else."""
 TEMPLATES_OF_MODELS = {"rewards/hf/template_child.py"}
 """Chat templates of reward models, in a process of their own."""
-FORMATS_OWN_TEXT = {"sandbox/probes.py", "sandbox/walls.py", "puzzles/lambda_function.py"}
-"""What they fill is written in the file itself."""
+FORMATS_OWN_TEXT = {"puzzles/lambda_function.py"}
+"""What it fills comes from a table in the file itself."""
 
 
 def violations(source: str, path: str) -> list[str]:
@@ -82,7 +82,7 @@ def _of_call(node: ast.Call, path: str) -> Iterator[str]:
         yield "calls torch.load without weights_only=True"
     if owner == "yaml" and name in {"load", "load_all"} and not _is_safe(node, given.get("Loader")):
         yield "calls yaml.load without SafeLoader"
-    if name in {"format", "format_map"} and path not in FORMATS_OWN_TEXT:
+    if name in {"format", "format_map"} and not _is_written_here(function.value) and path not in FORMATS_OWN_TEXT:
         yield f"calls {name}: a template with a text of somebody else's reaches attributes"
 
 
@@ -104,6 +104,11 @@ def _of_defaults(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple
     for argument, default in pairs:
         if argument.arg == "trust_remote_code" and _is(default, value=True):
             yield node.lineno, "trusts remote code by default"
+
+
+def _is_written_here(node: ast.expr) -> bool:
+    """Whether a template is a text in the file: a literal, or a constant by its name. What is filled in does no harm, what it is filled into may."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
 
 
 def _is(node: ast.expr | None, *, value: bool) -> bool:

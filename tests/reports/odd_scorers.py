@@ -51,7 +51,7 @@ def installed(folder: Path) -> dict[str, str]:
     """
     place = folder / "packages"
     described = place / "odd_scorers-1.dist-info"
-    described.mkdir(parents=True)
+    described.mkdir(parents=True, exist_ok=True)
     (place / "odd_scorers.py").write_text(ODD)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-scorers\nVersion: 1\n")
     (described / "entry_points.txt").write_text("[multigraft.rewards]\nodd = odd_scorers:Odd\n")

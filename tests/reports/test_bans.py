@@ -49,7 +49,7 @@ BANNED = (
     "import jinja2",
     "from jinja2.sandbox import SandboxedEnvironment",
     "template.format(text)",
-    "'{0}'.format_map(values)",
+    "self.template.format_map(values)",
     "subprocess.run(line, shell=True)",
     "subprocess.run(line, shell=flag)",
     "os.system(line)",
@@ -65,6 +65,8 @@ ALLOWED = (
     "made.from_pretrained(name, trust_remote_code=False)",
     "model.eval()",
     "f'{text}'",
+    "'{0}'.format(text)",
+    "_PROGRAM.format(text)",
 )
 
 

@@ -26,8 +26,6 @@ def curve(
 
     Example: multigraft curve runs/first
     """
-    import json
-
     from rich.console import Console
 
     from multigraft.analysis.curve import curve_of
@@ -35,6 +33,7 @@ def curve(
     from multigraft.analysis.points import points_of
     from multigraft.analysis.votes import ballots_of, votes_of
     from multigraft.cli.curve_report import curve_json, print_curve
+    from multigraft.cli.json_line import json_line
     from multigraft.records.reader import RunRecord
 
     axis = None if points is None else numbers_of(points)
@@ -50,7 +49,7 @@ def curve(
     wanted = [name for name in graders if scorers is None or name in scorers]
     votes = [votes_of(name, [each.get(name, {}) for each in held], axis, bootstrap=bootstrap) for name in wanted]
     if as_json:
-        typer.echo(json.dumps(curve_json(found, votes)))
+        typer.echo(json_line(curve_json(found, votes)))
         return
     print_curve(Console(highlight=False), str(run), found, votes, by)
 

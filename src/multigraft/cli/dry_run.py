@@ -24,8 +24,7 @@ def dry_run(
 
     Example: multigraft dry-run --strategy toa --models m0,m1 -n 96 --set tau=0.1 --set width=32 --rewards rewards.txt
     """
-    import json
-
+    from multigraft.cli.json_line import json_line
     from multigraft.errors import InputError, boundary
     from multigraft.strategies.dry_run import dry_run as decisions
     from multigraft.strategies.settings import parse_setting
@@ -47,4 +46,4 @@ def dry_run(
     given = dict(parse_setting(setting) for setting in settings or [])
     chosen = strategy_from(strategy, {"num_responses": n, "max_parallel": 1} | given)
     for decision in decisions(chosen, names, values, seed=seed):
-        typer.echo(json.dumps({"index": decision.index, "model": decision.model, "parents": list(decision.parents)}))
+        typer.echo(json_line({"index": decision.index, "model": decision.model, "parents": list(decision.parents)}))

@@ -1,7 +1,6 @@
 """How a command ends badly: one clear line, a telling exit code, and the same as JSON where JSON was asked for."""
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from multigraft.cli.json_line import json_line
 from multigraft.cli.text import shown_lines
 from multigraft.errors import MultigraftError
 
@@ -25,7 +25,7 @@ def reported(command: Callable[Parameters, Result]) -> Callable[Parameters, Resu
             return command(*args, **kwargs)
         except MultigraftError as error:
             if kwargs.get("as_json"):
-                typer.echo(json.dumps({"error": {"kind": type(error).__name__, "message": str(error)}}))
+                typer.echo(json_line({"error": {"kind": type(error).__name__, "message": str(error)}}))
             typer.echo(f"error: {shown_lines(str(error))}", err=True)
             raise typer.Exit(error.exit_code) from error
         except BrokenPipeError:  # `multigraft show RUN | head`

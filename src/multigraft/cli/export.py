@@ -31,8 +31,7 @@ def export(
 
     Example: multigraft export runs/first --sft sft.jsonl --dpo dpo.parquet
     """
-    import json
-
+    from multigraft.cli.json_line import json_line
     from multigraft.datasets.card import write_card
     from multigraft.datasets.everything import AllResponses
     from multigraft.datasets.export import Exported, Target
@@ -68,7 +67,7 @@ def export(
             for exported in written:
                 write_card(exported, record.settings, licences)
     if as_json:
-        typer.echo(json.dumps([said(exported) for exported in written]))
+        typer.echo(json_line([said(exported) for exported in written]))
         return
     for exported in written:
         facts = said(exported)

@@ -18,9 +18,9 @@ def init(
 
     It works as it is, over two embedded models.
     """
-    import json
     from importlib.resources import files
 
+    from multigraft.cli.json_line import json_line
     from multigraft.errors import InputError, boundary
 
     if path.exists() and not force:
@@ -29,4 +29,4 @@ def init(
     text = files("multigraft.cli").joinpath("run_template.toml").read_text(encoding="utf-8")
     with boundary(InputError, f"writing {path}", OSError):
         path.write_text(text, "utf-8")
-    typer.echo(json.dumps({"written": str(path)}) if as_json else f"wrote {path}; next: multigraft synth PROMPTS -c {path}")
+    typer.echo(json_line({"written": str(path)}) if as_json else f"wrote {path}; next: multigraft synth PROMPTS -c {path}")

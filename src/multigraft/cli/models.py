@@ -17,12 +17,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @reported
 def list_models(run_file: RunFileOption = None, as_json: AsJson = False) -> None:
     """List the embedded models known by name, and those of a run file."""
-    import json
-
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.text import shown
     from multigraft.config import checked, read_run_file
     from multigraft.models.local.catalogue import CATALOGUE
@@ -38,7 +37,7 @@ def list_models(run_file: RunFileOption = None, as_json: AsJson = False) -> None
             source = " ".join(endpoint.url for endpoint in table.endpoints) or str(table.source or table.name)
             rows.append({"name": table.name, "kind": table.kind, "is": source, "bytes": None, "here": None, "licence": None})
     if as_json:
-        typer.echo(json.dumps(rows))
+        typer.echo(json_line(rows))
         return
     out = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("name", "kind", "what it is", "size", "here"):
@@ -62,10 +61,10 @@ def pull(
     A broken-off download is taken up again, and every file is verified.
     """
     import asyncio
-    import json
 
     from rich.console import Console
 
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.progress import FetchBars
     from multigraft.models.local.catalogue import weights_of
     from multigraft.models.local.progress import Silent
@@ -75,7 +74,7 @@ def pull(
     wanted = [weights_of(name) for name in names]
     paths = [asyncio.run(fetch(weights.source, name=weights.name, terms=weights.terms, progress=progress)) for weights in wanted]
     if as_json:
-        typer.echo(json.dumps({weights.name: str(path) for weights, path in zip(wanted, paths, strict=True)}))
+        typer.echo(json_line({weights.name: str(path) for weights, path in zip(wanted, paths, strict=True)}))
         return
     for weights, path in zip(wanted, paths, strict=True):
         typer.echo(f"{weights.name}: {path}")
@@ -93,16 +92,16 @@ def check(
     The exit code is 1 when one does not answer.
     """
     import asyncio
-    import json
 
     from rich.console import Console
 
     from multigraft.cli.checking import check_all, print_report
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.settings import models_of
 
     reports = asyncio.run(check_all(models_of(",".join(names) if names else None, run_file), Console(stderr=True, highlight=False)))
     if as_json:
-        typer.echo(json.dumps({name: report.as_json() for name, report in reports.items()}))
+        typer.echo(json_line({name: report.as_json() for name, report in reports.items()}))
     else:
         for name, report in reports.items():
             print_report(Console(highlight=False), name, report)

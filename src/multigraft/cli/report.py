@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from math import isfinite
 
 from rich.console import Console
 from rich.table import Table
@@ -44,16 +43,7 @@ def summary_json(summary: Summary) -> dict[str, Json]:
         elif not name.endswith("_sum"):
             result[name] = value
     result["mean_best"], result["mean_first"] = summary.mean_best, summary.mean_first
-    return {name: strict(value) for name, value in result.items()}
-
-
-def strict(value: Json) -> Json:
-    """Leave out what JSON has no word for: sums of huge rewards may be infinite."""
-    if isinstance(value, dict):
-        return {name: strict(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [strict(item) for item in value]
-    return value if not isinstance(value, float) or isfinite(value) else None
+    return result
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:

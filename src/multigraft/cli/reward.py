@@ -43,9 +43,9 @@ def serve(
     Example: multigraft reward serve --reward rules --port 8100
     """
     import asyncio
-    import json
     import os
 
+    from multigraft.cli.json_line import json_line
     from multigraft.server.selection import chosen, scorer
     from multigraft.server.serving import Settings, serve
 
@@ -60,7 +60,7 @@ def serve(
         also=_names(part),
     )
     made, opened = scorer(part, place, allow_code=allow_code)
-    answered = asyncio.run(serve(made, settings, lambda said: typer.echo(json.dumps(said)), opened))
+    answered = asyncio.run(serve(made, settings, lambda said: typer.echo(json_line(said)), opened))
     typer.echo("stopped" if answered else "stopped before every request had its answer", err=True)
     if not answered:
         os._exit(1)  # a scorer that hangs would keep the process

@@ -37,11 +37,10 @@ def score(
 
     Example: multigraft score runs/first --with judge:qwen2.5-coder-0.5b --name external --at doubling
     """
-    import json
-
     from rich.console import Console
 
     from multigraft.analysis.summary import summarise
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.judging import go_judging
     from multigraft.cli.judging_settings import judging_of
     from multigraft.cli.report import print_scorers, scorer_json
@@ -56,7 +55,7 @@ def score(
         found = summarise(record).scorers
     said = {scorer: found[scorer] for part in chosen.judge.parts if (scorer := part.name or part.kind) in found}
     if as_json:
-        typer.echo(json.dumps({"run": str(run), "scorers": {scorer: scorer_json(standing) for scorer, standing in said.items()}}))
+        typer.echo(json_line({"run": str(run), "scorers": {scorer: scorer_json(standing) for scorer, standing in said.items()}}))
     else:
         print_scorers(Console(highlight=False), said)
     for scorer, standing in said.items():

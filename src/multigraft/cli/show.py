@@ -18,11 +18,10 @@ def show(
 
     The path to the best response is marked. Works while the run is being made as well.
     """
-    import json
-
     from rich.console import Console
 
     from multigraft.analysis.summary import summarise
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.report import print_summary, summary_json
     from multigraft.cli.tree import details, draw, prompt_json
     from multigraft.records.reader import RunRecord
@@ -32,13 +31,13 @@ def show(
         if prompt is None:
             summary = summarise(record)
             if as_json:
-                typer.echo(json.dumps(summary_json(summary)))
+                typer.echo(json_line(summary_json(summary)))
             else:
                 print_summary(console, str(run), summary)
             return
         found = record.find(prompt)
         if as_json:
-            typer.echo(json.dumps(prompt_json(found)))
+            typer.echo(json_line(prompt_json(found)))
             return
         console.print(draw(found, console.width))
         for line in details(found):

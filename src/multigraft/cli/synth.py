@@ -133,13 +133,12 @@ def _note(line: str) -> None:
 
 
 def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: bool, quiet: bool, changed: bool = False) -> None:
-    import json
-
     from rich.console import Console
 
     from multigraft.analysis.summary import summarise
     from multigraft.build.run import plan_of
     from multigraft.cli.going import go
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.progress import FetchBars
     from multigraft.cli.report import print_summary, summary_json
     from multigraft.cli.settings import resolved
@@ -162,7 +161,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     with RunRecord(folder) as record:
         summary = summarise(record)
     if as_json:
-        typer.echo(json.dumps(summary_json(summary) | {"run": str(folder), "stopped": ending.reason}))
+        typer.echo(json_line(summary_json(summary) | {"run": str(folder), "stopped": ending.reason}))
     else:
         print_summary(Console(highlight=False), str(folder), summary)
     if ending.reason is not None:

@@ -21,11 +21,10 @@ Choices = Annotated[list[str] | None, typer.Option("--task-option", help="An opt
 @reported
 def list_tasks(as_json: AsJson = False) -> None:
     """List the tasks that come with multigraft."""
-    import json
-
     from rich.console import Console
     from rich.table import Table
 
+    from multigraft.cli.json_line import json_line
     from multigraft.tasks.task import library, load_task
 
     rows = [
@@ -39,7 +38,7 @@ def list_tasks(as_json: AsJson = False) -> None:
         for found in map(load_task, library())
     ]
     if as_json:
-        typer.echo(json.dumps(rows))
+        typer.echo(json_line(rows))
         return
     out = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("name", "title", "grader", "hub"):
@@ -69,8 +68,7 @@ def show(
 
     Example: multigraft task show puzzles --task-option family=extract4
     """
-    import json
-
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.task_page import page_of, task_json
     from multigraft.tasks.options import options_of
     from multigraft.tasks.task import load_task
@@ -81,7 +79,7 @@ def show(
     if items is not None or (source is not None and not source.needs_the_hub):
         (prompt,) = found.prompts(items, given, limit=1)
     if as_json:
-        typer.echo(json.dumps(task_json(found, prompt)))
+        typer.echo(json_line(task_json(found, prompt)))
         return
     for line in page_of(found, prompt):
         typer.echo(line)
@@ -99,8 +97,7 @@ def check(
 
     Example: multigraft task check mine.toml --items mine.jsonl
     """
-    import json
-
+    from multigraft.cli.json_line import json_line
     from multigraft.cli.task_parts import check_parts
     from multigraft.rewards.rules.ifeval.kinds import check_constraints
     from multigraft.tasks.options import options_of
@@ -113,7 +110,7 @@ def check(
     if items is not None or (source is not None and not source.needs_the_hub):
         read = len(found.prompts(items, given, check_constraints=check_constraints))
     if as_json:
-        typer.echo(json.dumps({"task": found.name, "scorers": scorers, "items": read}))
+        typer.echo(json_line({"task": found.name, "scorers": scorers, "items": read}))
         return
     about = "its items are fetched when it is used, and were not looked at" if source is not None else "its items are given when it is used"
     typer.echo(f"{file}: a task of {scorers} scorer(s); {about if read is None else f'{read} item(s) can be asked'}")

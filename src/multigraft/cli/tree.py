@@ -3,7 +3,6 @@
 from rich.text import Text
 from rich.tree import Tree
 
-from multigraft.cli.report import strict
 from multigraft.cli.text import shown, shown_lines
 from multigraft.records.lineage import Lineage
 from multigraft.records.reader import CallRecord, PromptRecord
@@ -53,7 +52,7 @@ def prompt_json(record: PromptRecord) -> dict[str, Json]:
         "ended": record.ended,
         "best": best.call.call_id if best else None,
         "path": [call.call.call_id for call in Lineage(record).line(best.call.call_id)] if best else [],
-        "calls": [strict(_call_json(call)) for call in record.calls.values()],
+        "calls": [_call_json(call) for call in record.calls.values()],
         "interrupted": [call.call_id for call in record.interrupted],
     }
 

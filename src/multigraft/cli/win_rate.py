@@ -23,11 +23,10 @@ def win_rate(
 
     Example: multigraft win-rate runs/toa runs/parallel --scorer pairwise
     """
-    import json
-
     from rich.console import Console
 
     from multigraft.analysis.extra import check_extra
+    from multigraft.cli.json_line import json_line
 
     check_extra("win rates")
     from multigraft.analysis.comparisons import compared
@@ -48,6 +47,6 @@ def win_rate(
     standing = standing_of(found, strong_weight=strong_weight, bootstrap=Bootstrap(num_resamples, seed))
     versions = sorted({version for each in found.values() for version in each.versions})
     if as_json:
-        typer.echo(json.dumps(standing_json(standing, scorer, versions)))
+        typer.echo(json_line(standing_json(standing, scorer, versions)))
         return
     print_standing(Console(highlight=False), standing, scorer, versions)
