@@ -128,9 +128,9 @@ class Comet:
             return Sample(source, translation)
         reference = prompt.reference if self._reference is None else _text(prompt, self._reference)
         if reference is None or not reference.strip():
-            where = "a reference" if self._reference is None else f"the field '{self._reference}'"
+            what = "reference" if self._reference is None else f"field '{self._reference}'"
             remedy = "use a Kiwi model" if model.needs_references else "set reference to an empty text to score without"
-            return unscored(FailureKind.UNSCORABLE, f"the prompt has no {where.removeprefix('a ')}, which {self._name} compares with; {remedy}")
+            return unscored(FailureKind.UNSCORABLE, f"the prompt has no {what}, which {self._name} compares with; {remedy}")
         return Sample(source, translation, reference)
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
@@ -74,6 +74,8 @@ class Loaded:
         self._encoder = model.encoder
         self._replicas = [(model if index == 0 else deepcopy(model)).to(device) for index, device in enumerate(devices)]
         self._devices = tuple(devices)
+        # One device is used from the caller's thread: torch makes its own threads anew for every thread that calls it.
+        self._pool = ThreadPoolExecutor(len(devices)) if len(devices) > 1 else None
 
     def cut(self, sample: Sample) -> tuple[str, ...]:
         """Count tokens as COMET does: each part by itself, and together where the model reads them as one sequence."""
@@ -93,13 +95,17 @@ class Loaded:
         """Score samples of like length together, spread over the devices."""
         order = sorted(range(len(samples)), key=lambda index: sum(len(part or "") for part in samples[index]))
         batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-        judged: list[Judgement | None] = [None] * len(samples)
-        lanes = [batches[lane :: len(self._devices)] for lane in range(len(self._devices))]
-        with ThreadPoolExecutor(len(lanes)) as pool:
-            for indices, judgements in (pair for lane in pool.map(self._lane, range(len(lanes)), lanes, [samples] * len(lanes)) for pair in lane):
-                for index, judgement in zip(indices, judgements, strict=True):
-                    judged[index] = judgement
-        return [judgement for judgement in judged if judgement is not None]
+        judged: dict[int, Judgement] = {}
+        for lane in self._spread(batches, samples):
+            for indices, judgements in lane:
+                judged |= zip(indices, judgements, strict=True)
+        return [judged[index] for index in range(len(samples))]
+
+    def _spread(self, batches: Sequence[Sequence[int]], samples: Sequence[Sample]) -> Iterable[list[tuple[Sequence[int], list[Judgement]]]]:
+        num = len(self._devices)
+        if self._pool is None:
+            return [self._lane(0, batches, samples)]
+        return self._pool.map(self._lane, range(num), [batches[lane::num] for lane in range(num)], [samples] * num)
 
     def _lane(self, lane: int, batches: Sequence[Sequence[int]], samples: Sequence[Sample]) -> list[tuple[Sequence[int], list[Judgement]]]:
         return [(indices, self._batch(lane, [samples[index] for index in indices])) for indices in batches]
