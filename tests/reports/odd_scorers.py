@@ -40,6 +40,21 @@ class Odd:
         if number is None:
             return Score(None, FailureKind.UNSCORABLE, "nothing to say")
         return Score(number, message="as it is", details={"sound": 0.5, "odd": nan, "large": inf, "text": "0.9"})
+
+
+class OddRanking:
+    version = "1"
+
+    def __init__(self, *, name="odd_ranking"):
+        self.name = name
+
+    async def rank(self, candidates):
+        return [Odd().of(candidate.completion.text) for candidate in candidates]
+
+
+class ShortRanking(OddRanking):
+    async def rank(self, candidates):
+        return (await super().rank(candidates))[1:]
 """
 
 
@@ -54,5 +69,7 @@ def installed(folder: Path) -> dict[str, str]:
     described.mkdir(parents=True, exist_ok=True)
     (place / "odd_scorers.py").write_text(ODD)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-scorers\nVersion: 1\n")
-    (described / "entry_points.txt").write_text("[multigraft.rewards]\nodd = odd_scorers:Odd\n")
+    kinds = {"odd": "Odd", "odd_ranking": "OddRanking", "short_ranking": "ShortRanking"}
+    points = "".join(f"{kind} = odd_scorers:{name}\n" for kind, name in kinds.items())
+    (described / "entry_points.txt").write_text(f"[multigraft.rewards]\n{points}")
     return {"PYTHONPATH": os.pathsep.join([str(place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)}

@@ -72,6 +72,20 @@ def test_what_a_plug_in_returns_wins_only_as_a_finite_number(tmp_path: Path, nor
         assert check_everything(run) > 1000
 
 
+@pytest.mark.parametrize("table", ["reward", "judge"])
+@pytest.mark.parametrize("kind", ["odd_ranking", "short_ranking"])
+def test_what_a_ranking_returns_wins_only_as_a_finite_number_for_each(tmp_path: Path, kind: str, table: str) -> None:
+    guide = "" if table == "reward" else '[[reward.parts]]\nkind = "scripted"\n'
+    run = laid_out(tmp_path, f'{one_each(60)}{scripted("a plain answer", *INVALID, "whole")}{guide}[[{table}.parts]]\nkind = "{kind}"\n', "Which of them?")
+    done = synth(tmp_path, environment=installed(tmp_path))
+    assert "Traceback" not in done.err
+    assert done.code == (0 if table == "judge" or kind == "odd_ranking" else 1)
+    scores = {call.text: call.scores[kind].score for record in records_of(run) for call in record.calls.values()}
+    expected = {"a plain answer": 0.25, "whole": 1.0} if kind == "odd_ranking" else {}
+    assert {text: score.value for text, score in scores.items() if score.value is not None} == expected
+    assert {score.reason for score in scores.values() if score.value is None} == {FailureKind.INVALID_SCORE}
+
+
 @pytest.mark.parametrize("strategy", ["toa", "parallel", "sequential", "moa"])
 def test_huge_rewards_neither_stop_a_run_nor_reach_a_file_as_infinity(tmp_path: Path, strategy: str) -> None:
     settings_of = f'[strategy]\nname = "{strategy}"\nn = 9\n{scripted("huge", "deep", "a plain answer")}'

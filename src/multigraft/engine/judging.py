@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from multigraft.engine.entry import Entry
 from multigraft.engine.purchases import Purchases
-from multigraft.engine.scoring import Scoring, checked
+from multigraft.engine.scoring import Scoring, ranked
 from multigraft.records.log import RunLog
 from multigraft.records.progress import best_so_far, doubling
 from multigraft.records.reader import CallRecord, PromptRecord, RunRecord
@@ -102,10 +102,10 @@ class Judging:
             scoring = juror.scoring
             scores = await asyncio.gather(*[scoring.score(candidates[call_id]) for call_id in missing])
             return self._keep(juror, number, dict(zip(missing, scores, strict=True)))
-        ranked = await juror.scoring.rank(list(candidates.values()))
-        if self.purchases.halt.stopped and any(score.retryable for score in ranked):
+        scores = await ranked(juror.scoring, list(candidates.values()))
+        if self.purchases.halt.stopped and any(score.retryable for score in scores):
             return 0
-        return self._keep(juror, number, dict(zip(chosen, map(checked, ranked), strict=True)))
+        return self._keep(juror, number, dict(zip(chosen, scores, strict=True)))
 
     def _keep(self, juror: Juror, number: int, scores: Mapping[int, Score]) -> int:
         # What a stop cut short says nothing of the response; the next session asks again.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from multigraft.engine.halt import Halt
 from multigraft.rewards.scores import scored
-from multigraft.types import Candidate, Failure, FailureKind, Reward, Score
+from multigraft.types import Candidate, Failure, FailureKind, Ranking, Reward, Score
 from multigraft.wire.retry import RetryPolicy, delay_s
 
 
@@ -100,6 +100,15 @@ async def scores_of(scorings: Sequence[Scoring], candidate: Candidate, known: Ma
         return {missing[0].reward.name: await missing[0].score(candidate)}
     found = await asyncio.gather(*[scoring.score(candidate) for scoring in missing])
     return {scoring.reward.name: score for scoring, score in zip(missing, found, strict=True)}
+
+
+async def ranked(ranking: Ranking, candidates: Sequence[Candidate]) -> list[Score]:
+    """Score the responses of a prompt against each other; none has a score where there is not one for each."""
+    scores = await ranking.rank(candidates)
+    if len(scores) == len(candidates):
+        return [checked(score) for score in scores]
+    message = f"{ranking.name} returned {len(scores)} scores for {len(candidates)} responses"
+    return [Score(None, FailureKind.INVALID_SCORE, message)] * len(candidates)
 
 
 def checked(score: Score) -> Score:

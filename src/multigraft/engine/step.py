@@ -13,7 +13,7 @@ from multigraft.budget.shortage import Shortage
 from multigraft.engine.entry import Entry
 from multigraft.engine.halt import UNSENT, is_down
 from multigraft.engine.purchases import Purchases
-from multigraft.engine.scoring import Scoring, checked, scores_of
+from multigraft.engine.scoring import Scoring, ranked, scores_of
 from multigraft.knowledge import REWARD, Knowledge
 from multigraft.prompting.render import Templates, render
 from multigraft.records.log import RunLog
@@ -137,7 +137,7 @@ class Workshop:
         if self.ranking is None or not made:
             return []
         name, version = self.ranking.name, self.ranking.version
-        scores = [checked(score) for score in await self.ranking.rank([candidate for _, candidate in made])]
+        scores = await ranked(self.ranking, [candidate for _, candidate in made])
         if self.purchases.halt.stopped and any(score.retryable for score in scores):
             return []
         for (step, _), score in zip(made, scores, strict=True):
