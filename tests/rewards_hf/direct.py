@@ -178,7 +178,8 @@ def steps_of_shepherd(folder: Path, text: str) -> list[float]:
 
 def verdict(folder: Path, text: str, yes: list[str], no: list[str]) -> float:
     """P(yes) / (P(yes) + P(no)) of the next token."""
-    tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+    # The fused attention of torch leaves the cap of Gemma out, in older versions of transformers without a word.
+    tokenizer, model = tokenizer_of(folder), AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
     with torch.inference_mode():
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         probabilities = torch.softmax(model(torch.tensor([ids])).logits[0, -1].double(), dim=0)

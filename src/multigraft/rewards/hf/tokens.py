@@ -128,7 +128,8 @@ class Encoder:
         )
         ids = tuple(cast("Sequence[int]", found["input_ids"]))
         spans = tuple((start, end) for start, end in cast("Sequence[tuple[int, int]]", found["offset_mapping"]))
-        types = tuple(cast("Sequence[int]", found.get("token_type_ids", ())))
+        # Some tokenizers count segments for models that know none, so only those of pairs are passed on.
+        types = () if pair is None else tuple(cast("Sequence[int]", found.get("token_type_ids", ())))
         start = self._tokenizer.bos_token_id
         # A template that writes the start token, given to a tokenizer that adds one, makes two, which no model was trained with.
         doubled = start is not None and len(ids) > 1 and ids[0] == ids[1] == start
