@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.sandbox.matrix import live_inside
 
 from multigraft.sandbox.outcomes import Run
 from multigraft.sandbox.sandbox import Sandbox
@@ -96,19 +97,14 @@ async def test_processes_are_bounded_also_when_we_are_root(sandbox: Sandbox) -> 
 async def test_each_place_has_a_user_of_its_own(sandbox: Sandbox) -> None:
     runs = [asyncio.create_task(sandbox.run("import time; time.sleep(1)")) for _ in range(3)]
     await asyncio.sleep(0.7)
-    users = {int(line.split()[1]) for line in status_lines("Uid:") if int(line.split()[1]) >= FIRST_UID}
+    users = {uid_of(pid) for pid in live_inside()}
     await asyncio.gather(*runs)
     assert users == {FIRST_UID, FIRST_UID + 2, FIRST_UID + 4}
 
 
-def status_lines(start: str) -> list[str]:
-    lines: list[str] = []
-    for entry in Path("/proc").glob("[0-9]*/status"):
-        try:
-            lines += [line for line in entry.read_text("utf-8").splitlines() if line.startswith(start)]
-        except OSError:
-            continue
-    return lines
+def uid_of(pid: int) -> int:
+    (line,) = [line for line in Path("/proc", str(pid), "status").read_text("utf-8").splitlines() if line.startswith("Uid:")]
+    return int(line.split()[1])
 
 
 async def test_one_run_does_not_use_up_the_processes_of_another() -> None:

@@ -38,6 +38,17 @@ class Cgroups:
             (folder / str(place) / "cgroup.procs").write_text(str(pid), "ascii")
 
 
+def cgroups_possible() -> bool:
+    """Whether groups can be had here, without making any."""
+    try:
+        own = dict(_own(Path("/proc/self/cgroup").read_text("ascii")))
+        mounted = Path("/proc/self/mounts").read_text("utf-8")
+    except (OSError, ValueError):
+        return False
+    offered = (_version_1(own, mounted), *_version_2(own, mounted))
+    return any(parents and all(os.access(parent, os.W_OK) for parent in parents) for parents in offered)
+
+
 def cgroups_here(*, listed: str | None = None, mounts: str | None = None) -> Cgroups:
     """Make folders for groups below our own, if that is allowed.
 

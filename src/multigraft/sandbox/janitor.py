@@ -21,10 +21,10 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     label, parent, folder, *groups = sys.argv[1:]
-    # The pipe alone would not do: a fork of the parent may hold it open for long.
+    # The end of the pipe alone would not do: a fork of the parent may hold it open for long.
     while os.getppid() == int(parent):
         readable, _, _ = select.select([0], [], [], _LOOK_S)
-        if readable and not os.read(0, 64):
+        if readable:
             break
     until_s = time.monotonic() + _PATIENCE_S
     while (found := kill_labelled(label)) and time.monotonic() < until_s:

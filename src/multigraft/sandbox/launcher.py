@@ -1,11 +1,13 @@
 """Starting processes behind the walls, and waiting until the walls stand."""
 
 import asyncio
+import contextlib
 import os
 import secrets
+import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from multigraft.sandbox.cgroups import Cgroups, cgroups_here
@@ -18,7 +20,9 @@ from multigraft.sandbox.walls import START, Walls
 
 _START_S = 20.0
 """For the walls to stand, however busy the machine."""
+_END_S = 30.0
 LABEL = "multigraft-"
+"""What processes of sandboxes are marked with, before the number of the one that opened the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,14 @@ class Launcher:
             start_new_session=True,
             cwd="/",
         )
-        return cls(walls, folder, cgroups, seccomp, label, janitor)
+        return cls(replace(walls, grouped=bool(cgroups.folders)), folder, cgroups, seccomp, label, janitor)
 
     def close(self) -> None:
         """Kill what still runs, and remove everything."""
-        if self.janitor.stdin is not None:
-            self.janitor.stdin.close()
-        self.janitor.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self.janitor.communicate(b"end", timeout=_END_S)
+        # Where the janitor itself was killed, this is all that is left to do.
+        shutil.rmtree(self.code_folder, ignore_errors=True)
 
     def start(self, main: str, place: int, limits: Limits, *, handed_over: Sequence[int] = (), keeps_output: bool = False) -> SandboxedProcess:
         """Start a process, which then waits for its job.

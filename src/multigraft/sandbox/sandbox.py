@@ -141,7 +141,9 @@ class Sandbox:
             result = await self._run(opened, 0, probes.source(around, limits), limits)
             failed = probes.failures(result, limits)
         if failed:
-            refuse(f"the walls do not hold on this machine: {'; '.join(failed)}")
+            # A Python in somebody's home cannot be read by the users of the places.
+            remedy = "; a Python that everybody can read may help: apt-get install -y python3" if opened.walls.extra_root else ""
+            refuse(f"the walls do not hold on this machine: {'; '.join(failed)}{remedy}")
 
     async def _run(self, opened: Launcher, slot: int, source: str, limits: Limits) -> Run | Fault:
         async with _ended() as processes:

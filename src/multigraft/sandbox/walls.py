@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from multigraft.errors import SandboxError
+from multigraft.sandbox.cgroups import cgroups_possible
 from multigraft.sandbox.limits import Limits
 
 INSTALL = "apt-get install -y bubblewrap libseccomp2"
@@ -37,6 +38,8 @@ class Walls:
     """Path of the tool that changes the user; None where we are no root and cannot."""
     extra_root: str | None = None
     """Where the interpreter lives, if that is not below `/usr`."""
+    grouped: bool = False
+    """Whether memory and processes are bounded by control groups as well."""
 
     @property
     def description(self) -> str:
@@ -45,7 +48,8 @@ class Walls:
         if self.bubblewrap is None:
             return f"{NO_WALLS}; {version}"
         users = "a user of its own for each process" if self.setpriv else "the user's own uid"
-        return f"bubblewrap, seccomp, resource limits, {users}; {version}"
+        groups = ", control groups" if self.grouped else ""
+        return f"bubblewrap, seccomp, resource limits{groups}, {users}; {version}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -111,7 +115,7 @@ def walls_here(*, unsafe: bool, path: str | None = None) -> Walls:
     if os.geteuid() == 0 and setpriv is None:
         refuse("setpriv is not installed: apt-get install -y util-linux")
     interpreter, extra_root = _interpreter(path)
-    return Walls(interpreter, bubblewrap, setpriv, extra_root)
+    return Walls(interpreter, bubblewrap, setpriv, extra_root, cgroups_possible())
 
 
 def refuse(what: str) -> NoReturn:
