@@ -172,6 +172,26 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(locked: Running) -
     assert raw(locked, f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunks).startswith(b"HTTP/1.1 413")
 
 
+def test_a_body_of_millions_of_tiny_values_is_refused() -> None:
+    with served(scripted()) as running:
+        before = resident_mb(running)
+        answer = running.ask("/score", data=b'{"text_1": "a", "text_2": [' + b"[]," * 5_000_000 + b"[]]}")
+        assert (answer.status, answer.body["error"]["message"]) == (413, "the body holds too many values; send fewer candidates")
+        assert resident_mb(running) - before < 80
+
+
+def test_bodies_that_trickle_in_leave_room_for_no_more(locked: Running) -> None:
+    head = f"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {KEY}\r\nContent-Length: {2**20}\r\n\r\n{{"
+    clients = [socket.create_connection(("127.0.0.1", locked.port), timeout=10) for _ in range(16)]
+    for client in clients:
+        client.sendall(head.encode())
+    until(lambda: locked.ask("/score", PAIR, headers=with_key()).status == 429)
+    assert locked.ask("/health").status == 200
+    for client in clients:
+        client.close()
+    until(lambda: locked.ask("/score", PAIR, headers=with_key()).status == 200)
+
+
 def test_more_than_the_queue_holds_is_too_much_for_ever(locked: Running) -> None:
     answer = locked.ask("/score", {"text_1": "a", "text_2": ["b"] * 51}, headers=with_key())
     assert answer.status == 413

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -62,6 +63,15 @@ def test_what_may_not_be_served_is_told_why() -> None:
         assert "asks a chat model" in refused("--reward", judge)
     assert "a server does so only when started with --allow-code" in refused("--reward", "unit_tests")
     assert "it needs a key" in refused("--reward", "rules", "--host", "192.168.1.7")
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap libseccomp2")
+def test_code_is_run_where_that_was_typed_at_the_start() -> None:
+    fields = {"entry_point": "add", "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n"}
+    prompt = {"messages": [{"role": "user", "content": "def add(a, b):\n"}], "fields": fields}
+    answers = [{"prompt": prompt, "response": f"```python\ndef add(a, b):\n    return a {sign} b\n```"} for sign in "+-"]
+    with served([*COMMAND, "--reward", "unit_tests", "--allow-code", "--port", "0"]) as running:
+        assert [item["score"] for item in running.ask("/multigraft/score", {"candidates": answers}).body["data"]] == [1.0, 0.0]
 
 
 def test_keys_come_from_the_environment_alone() -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from math import ceil
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from multigraft.types import Candidate, Json, Score
 _LOG = logging.getLogger(__name__)
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Reader: TypeAlias = Callable[[Mapping[str, Json]], Sequence[Candidate]]
+_LARGEST_BODIES_HELD = 16
 ANY_MODEL = "default"
 """What a request may name whose sender does not mind which scorer is behind the address."""
 
@@ -40,6 +42,7 @@ class Service:
         """Requests being answered."""
         self._idle = asyncio.Event()
         self._idle.set()
+        self._held_bytes = 0
         self._batcher = batcher
         self._guard = guard
         self._max_body_bytes = max_body_bytes
@@ -120,16 +123,30 @@ class Service:
 
     async def _classify(self, request: web.Request) -> web.Response:
         """Answer in the shape of vLLM or of SGLang, which share the path."""
-        body = await read(request, self._max_body_bytes)
-        if "text" in body:
-            return await self._scored(body, reading.conversation, writing.embedding)
-        return await self._scored(body, reading.conversations, writing.classes)
+        async with self._body(request) as body:
+            if "text" in body:
+                return await self._scored(body, reading.conversation, writing.embedding)
+            return await self._scored(body, reading.conversations, writing.classes)
 
     def _route(self, reader: Reader, writer: writing.Writer) -> Handler:
         async def handle(request: web.Request) -> web.Response:
-            return await self._scored(await read(request, self._max_body_bytes), reader, writer)
+            async with self._body(request) as body:
+                return await self._scored(body, reader, writer)
 
         return handle
+
+    @asynccontextmanager
+    async def _body(self, request: web.Request) -> AsyncIterator[Mapping[str, Json]]:
+        """Read a body; the bodies of all requests that are being answered have room for so many of the largest."""
+        sent = request.content_length if "content-encoding" not in request.headers else None
+        size = self._max_body_bytes if sent is None else min(sent, self._max_body_bytes)
+        if self._held_bytes + size > _LARGEST_BODIES_HELD * self._max_body_bytes:
+            raise FullError(1.0)
+        self._held_bytes += size
+        try:
+            yield await read(request, self._max_body_bytes)
+        finally:
+            self._held_bytes -= size
 
     async def _scored(self, body: Mapping[str, Json], reader: Reader, writer: writing.Writer) -> web.Response:
         model = reading.model_of(body)

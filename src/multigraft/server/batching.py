@@ -26,14 +26,14 @@ PROBE = Candidate(
 
 
 class FullError(Exception):
-    """The queue has no room for a request.
+    """There is no room for a request now.
 
     Args:
         retry_after_s: when there may be; > 0.
     """
 
     def __init__(self, retry_after_s: float) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after_s:.0f} s")
+        super().__init__(f"the queue is full, or too much is being read at once; try again in {retry_after_s:.0f} s")
         self.retry_after_s = retry_after_s
 
 

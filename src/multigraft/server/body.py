@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 
 from multigraft.types import Json
-from multigraft.wire.body import parse
+from multigraft.wire.body import has_too_many_values, parse
 
 _WINDOW_BITS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
@@ -34,7 +34,7 @@ async def read(request: web.Request, max_bytes: int, *, timeout_s: float = 60.0)
         timeout_s: how long it may take to arrive.
 
     Raises:
-        BodyError: it is too large, too slow, packed in an unknown way, or no JSON object.
+        BodyError: it is too large, too slow, holds too many values, packed in an unknown way, or no JSON object.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -42,6 +42,9 @@ async def read(request: web.Request, max_bytes: int, *, timeout_s: float = 60.0)
     except TimeoutError as error:
         message = f"the body did not arrive within {timeout_s:g} s"
         raise BodyError(408, message) from error
+    if has_too_many_values(data):
+        message = "the body holds too many values; send fewer candidates"
+        raise BodyError(413, message)
     parsed = parse(data)
     if parsed is None or not isinstance(parsed.value, dict):
         message = "the body must be a JSON object"
