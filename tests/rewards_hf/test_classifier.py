@@ -205,10 +205,14 @@ async def test_lower_precision_is_close_and_another_version(tiny: Tiny, closing:
 
 
 async def test_devices(tiny: Tiny, closing: Closing) -> None:
-    single, double = (closing(Classifier(model=str(tiny("classifier")), devices=devices, batch_tokens=64)) for devices in (("cpu",), ("cpu", "cpu")))
+    single = closing(Classifier(model=str(tiny("classifier")), threads=1, batch_tokens=64))
+    double = closing(Classifier(model=str(tiny("classifier")), devices=("cpu", "cpu"), threads=2, batch_tokens=64))
     assert values(await double.score(answers(TEXTS * 3))) == pytest.approx(values(await single.score(answers(TEXTS * 3))), rel=1e-4)
+    assert single._ready is not None
     assert double._ready is not None
-    assert len(double._ready.loaded.networks) == 2
+    assert len(single._ready.loaded.networks) == 1
+    # Two copies of the weights, and two threads at each.
+    assert [len(double._ready.loaded.networks), len(set(map(id, double._ready.loaded.networks)))] == [4, 2]
     with pytest.raises(InputError, match="device 'cuda:7' cannot be used here"):
         await closing(Classifier(model=str(tiny("classifier")), device="cuda:7")).start()
 

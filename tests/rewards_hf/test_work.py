@@ -40,9 +40,11 @@ class Summing:
     def __init__(self, room: int = 1000, gate: threading.Event | None = None, delay_s: float = 0.0) -> None:
         self.room, self.gate, self.delay_s = room, gate, delay_s
         self.batches: list[int] = []
+        self.shares: list[int] = []
         self.threads: set[str] = set()
 
-    def prepare(self) -> None:
+    def prepare(self, share: int) -> None:
+        self.shares.append(share)
         self.threads.add(threading.current_thread().name)
 
     def read(self, rows: Sequence[Row]) -> list[Readings]:
@@ -93,6 +95,11 @@ def test_replicas_share_the_work() -> None:
     futures = queue.submit(rows(*((number,) for number in range(10))))
     assert [future.result(5) for future in futures] == [[[float(number)]] for number in range(10)]
     assert min(len(network.batches) for network in networks) > 1
+    shares = networks[0].shares + networks[1].shares
+    # Ten are ready at first, and each is told how many run or are about to, itself included.
+    assert max(shares) == 10
+    assert len(shares) == 10
+    assert min(shares) >= 1
     queue.close()
 
 

@@ -34,11 +34,11 @@ SIZES: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden
 POSITIONS = 4096
 
 
-def widened(module: nn.Module, seed: int = 0) -> nn.Module:
+def widened(module: nn.Module, seed: int = 0, scale: float = 0.3) -> nn.Module:
     """Draw all weights anew, by the seed alone."""
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in module.named_parameters():
-        drawn = torch.randn(parameter.shape, generator=generator) * (0.3 if parameter.dim() > 1 else 0.1)
+        drawn = torch.randn(parameter.shape, generator=generator) * (scale if parameter.dim() > 1 else 0.1)
         parameter.data.copy_(drawn + 1.0 if "norm" in name else drawn)
     return module.eval()
 
@@ -75,10 +75,10 @@ def ids_of(tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def classifier(folder: Path, *, seed: int = 0, template: str | None = tokenizers.LLAMA3, layers: int = 2, **changes: Any) -> nn.Module:
+def classifier(folder: Path, *, seed: int = 0, template: str | None = tokenizers.LLAMA3, layers: int = 2, scale: float = 0.3, **changes: Any) -> nn.Module:
     """A Llama with one output, as Skywork-Reward-Llama-3.1-8B is one."""
     config = LlamaConfig(**(SIZES | {"num_hidden_layers": layers} | ids_of(llama3(folder, template)) | {"num_labels": 1} | changes))
-    model = widened(LlamaForSequenceClassification(config), seed)
+    model = widened(LlamaForSequenceClassification(config), seed, scale)
     model.save_pretrained(folder)
     return model
 

@@ -45,8 +45,8 @@ class Classifier(ModelReward):
         device: `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
         devices: several devices: a replica on each, all working from one queue.
         split: spread one model over `devices` instead, for one that is too large for any.
-        threads: of torch for a replica on a CPU; every core by default.
-        batch_tokens: padded tokens of a batch; more is faster on an accelerator, and takes more memory.
+        threads: cores that a replica on a CPU takes; all by default.
+        batch_tokens: padded tokens of a batch; by default 2048 on a CPU, whose caches hold no more, and 16384 on an accelerator.
         trust_remote_code: run the Python files that came with this model, in place of the native head.
         max_batch: candidates of one call; calls at the same time are batched together whatever this is.
         name: what records know it by.
@@ -72,7 +72,7 @@ class Classifier(ModelReward):
         devices: Sequence[str] = (),
         split: bool = False,
         threads: int | None = None,
-        batch_tokens: int = 8192,
+        batch_tokens: int | None = None,
         trust_remote_code: bool = False,
         max_batch: int = 64,
         name: str = "classifier",

@@ -46,7 +46,7 @@ class Generative(ModelReward):
         devices: as for `classifier`.
         split: as for `classifier`.
         threads: as for `classifier`.
-        batch_tokens: padded tokens of a batch.
+        batch_tokens: as for `classifier`.
         trust_remote_code: run the Python files that came with this model.
         max_batch: candidates of one call.
         name: what records know it by.
@@ -76,7 +76,7 @@ class Generative(ModelReward):
         devices: Sequence[str] = (),
         split: bool = False,
         threads: int | None = None,
-        batch_tokens: int = 8192,
+        batch_tokens: int | None = None,
         trust_remote_code: bool = False,
         max_batch: int = 64,
         name: str = "generative",

@@ -81,15 +81,18 @@ def load_networks(
         with _quiet(), boundary(WeightsError, f"loading '{weights.origin}'", *_ERRORS):
             model = _model(weights, head, placement, device, devices if spread else (), trust_remote_code=trust_remote_code)
             model.eval()
-            remote = trust_remote_code and bool(_auto_map(weights))
+            # Code of a repository may read the last column, padding or not, and some positions follow the longest row: neither is padded.
+            padded = not (trust_remote_code and _auto_map(weights)) and not _follows_length(weights)
             for way in ways_of(model, head, groups, probes[0]):
-                if (one := _network(model, way, device, threads, probes=probes, padded=not remote)) is not None:
+                if (one := _network(model, way, device, threads, probes=probes, padded=padded)) is not None:
                     found.append(one)
                     break
             else:
                 message = f"{type(model).__name__} gives no output that can be read"
                 raise WeightsError(message)
-    return Loaded(tuple(network for one in found for network in one.networks), found[0].pad_id, found[0].labels, found[0].at_token)
+    # On a CPU as many threads as cores run batches of their own, with one copy of the weights.
+    networks = [network for one in found for network in one.networks for _ in range(1 if _follows_length(weights) else network.threads or 1)]
+    return Loaded(tuple(networks), found[0].pad_id, found[0].labels, found[0].at_token)
 
 
 def _model(
@@ -162,9 +165,8 @@ def _network(model: "transformers.PreTrainedModel", way: Way, device: str, threa
     """Try one way of reading a model; None where it does not say what the model says."""
     pad_id = None if hasattr(model, "project") else _pad_id(model)
     labels = tuple(str(label) for _, label in sorted(model.config.id2label.items()))
-    # Code of a repository may read the last column, padding or not, so its rows are never padded.
     network = TorchNetwork(way.run, way.project, group=way.group, pad_id=pad_id or 0, device=device, padded=padded, threads=threads)
-    network.prepare()
+    network.prepare(1)
     short, long = (Row(row.ids, (last_position(row.ids, pad_id),) * way.group if way.at_token else (0,), row.types) for row in probes)
     if way.check is not None and not network.agrees(short, way.check, model.dtype):
         return None
@@ -176,6 +178,12 @@ def _pad_id(model: "transformers.PreTrainedModel") -> int | None:
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     found = getattr(config, "pad_token_id", None)
     return found if isinstance(found, int) and found >= 0 else None
+
+
+def _follows_length(weights: Weights) -> bool:
+    """Whether the angles of positions are chosen, and kept, by the length of a batch."""
+    settings = [weights.config.get(name) for name in ("rope_scaling", "rope_parameters")]
+    return any(isinstance(one, dict) and one.get("rope_type", one.get("type")) in {"dynamic", "longrope"} for one in settings)
 
 
 def _auto_map(weights: Weights) -> frozenset[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TooLong: TypeAlias = Literal["refuse", "cut"]
 REVISION = 1
 """Raised with every change that may change a score."""
+BATCH_TOKENS, CPU_BATCH_TOKENS = 16384, 2048
 _PROBES = (("What is 2 + 3?", "5"), ("Name three rivers.", "The Nile, the Rhine and the Seine are rivers; the first is the longest."))
 _LOG = logging.getLogger("multigraft")
 
@@ -43,7 +44,7 @@ class Source:
     system: str | None
     max_tokens: int | None
     too_long: TooLong
-    batch_tokens: int
+    batch_tokens: int | None
     max_batch: int
 
     def check(self, name: str) -> None:
@@ -52,7 +53,11 @@ class Source:
         Raises:
             ValueError: one is out of its range.
         """
-        least = {"max_tokens": self.max_tokens or 1, "batch_tokens": self.batch_tokens, "max_batch": self.max_batch}
+        least = {
+            "max_tokens": 1 if self.max_tokens is None else self.max_tokens,
+            "batch_tokens": 1 if self.batch_tokens is None else self.batch_tokens,
+            "max_batch": self.max_batch,
+        }
         for setting, value in least.items():
             if value < 1:
                 message = f"{setting} of {name} must be at least 1, not {value}"
@@ -180,7 +185,8 @@ class ModelReward(ABC):
             raise
         limits = (source.max_tokens, weights.integer("max_position_embeddings"), encoder.limit_tokens)
         limit = min((limit for limit in limits if limit), default=None)
-        return Ready(weights, recipe, encoder, writing, loaded, WorkQueue(loaded.networks, source.batch_tokens), limit, template)
+        budget = source.batch_tokens or (CPU_BATCH_TOKENS if loaded.networks[0].threads else BATCH_TOKENS)
+        return Ready(weights, recipe, encoder, writing, loaded, WorkQueue(loaded.networks, budget), limit, template)
 
     def _prepared(self, ready: Ready, candidates: Sequence[Candidate]) -> list[Prepared | Score]:
         return [self._prepare(ready, candidate) for candidate in candidates]

@@ -26,7 +26,7 @@ class TorchNetwork:
         pad_id: token that fills rows up; masked, but encoders count positions by it.
         device: inputs go there.
         padded: whether rows of one batch may differ in length.
-        threads: of torch; None: as torch chose.
+        threads: cores of a CPU that batches running at the same time share; None: off the CPU.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class TorchNetwork:
         threads: int | None = None,
     ) -> None:
         self._run, self._project, self._group = run, project, group
-        self._pad_id, self._device, self._threads = pad_id, device, threads
-        self.padded = padded
+        self._pad_id, self._device = pad_id, device
+        self.padded, self.threads = padded, threads
 
-    def prepare(self) -> None:
-        """Set the threads of torch."""
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
+    def prepare(self, share: int) -> None:
+        """Give this thread its share of the cores: batches side by side use them better than one batch on all."""
+        if self.threads is not None:
+            torch.set_num_threads(max(1, self.threads // share))
 
     def read(self, rows: Sequence[Row]) -> list[Readings]:
         """Run one batch."""

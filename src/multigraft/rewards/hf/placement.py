@@ -19,7 +19,7 @@ class Placement:
         devices: several: the whole model on each, working from one queue; or its layers spread over them, with `split`.
         split: spread one model over all devices, for one too large for any.
         dtype: `auto`: that of the weights on an accelerator, float32 on a CPU, where lower precision is slow.
-        threads: of torch for each replica on a CPU, >= 1; None: all cores, shared by the replicas.
+        threads: cores that a replica on a CPU takes, >= 1; None: all, shared by the replicas.
     """
 
     device: str = "auto"
@@ -62,7 +62,7 @@ class Placement:
         return tuple(found)
 
     def threads_of(self, device: str, replicas: int) -> int | None:
-        """Return how many threads torch takes for one replica; None off the CPU."""
+        """Return how many cores one replica takes; None off the CPU."""
         if not device.startswith("cpu"):
             return None
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -22,8 +22,12 @@ class Network(Protocol):
         """Whether rows of one batch may differ in length."""
         ...
 
-    def prepare(self) -> None:
-        """Called once in the thread that is to run it."""
+    def prepare(self, share: int) -> None:
+        """Called before a batch, in the thread that runs it.
+
+        Args:
+            share: how many batches run or are ready to, this one included; >= 1.
+        """
         ...
 
     def read(self, rows: Sequence[Row]) -> list[Readings]:
@@ -51,6 +55,7 @@ class _State:
     lock: threading.Condition = field(default_factory=threading.Condition)
     waiting: list[_Item] = field(default_factory=list)
     batches: list[list[_Item]] = field(default_factory=list)
+    running: int = 0
     closed: bool = False
 
 
@@ -58,7 +63,7 @@ class WorkQueue:
     """Batches rows by length and runs them, one thread a replica.
 
     Args:
-        replicas: at least one; the same model, each on a device of its own.
+        replicas: at least one: the same model on several devices, or one on a CPU several times, where threads share its weights.
         batch_tokens: see `planned`; >= 1.
     """
 
@@ -101,14 +106,17 @@ def _close(state: _State) -> None:
 
 
 def _run(state: _State, network: Network, batch_tokens: int) -> None:
-    network.prepare()
-    while (batch := _next(state, batch_tokens, padded=network.padded)) is not None:
+    while (found := _next(state, batch_tokens, padded=network.padded)) is not None:
+        batch, share = found
         live = [item for item in batch if item.future.set_running_or_notify_cancel()]
         if live:
+            network.prepare(share)
             _settle(network, live)
+        with state.lock:
+            state.running -= 1
 
 
-def _next(state: _State, batch_tokens: int, *, padded: bool) -> list[_Item] | None:
+def _next(state: _State, batch_tokens: int, *, padded: bool) -> tuple[list[_Item], int] | None:
     with state.lock:
         state.lock.wait_for(lambda: state.closed or state.waiting or state.batches)
         if state.closed:
@@ -118,7 +126,10 @@ def _next(state: _State, batch_tokens: int, *, padded: bool) -> list[_Item] | No
             plan = planned([len(item.row.ids) for item in state.waiting], batch_tokens, padded=padded)
             state.batches = [[state.waiting[position] for position in batch] for batch in plan]
             state.waiting.clear()
-        return state.batches.pop(0)
+            # Others may help with what was planned.
+            state.lock.notify_all()
+        state.running += 1
+        return state.batches.pop(0), state.running + len(state.batches)
 
 
 def _settle(network: Network, items: Sequence[_Item]) -> None:
