@@ -16,3 +16,9 @@ def sandbox() -> Iterator[Sandbox]:
     asyncio.run(opened.start())
     yield opened
     asyncio.run(opened.close())
+
+
+@pytest.fixture
+def walled() -> None:
+    """For tests that make their own."""
+    need_walls()
