@@ -39,7 +39,6 @@ from multigraft.strategies.base import Strategy
 from multigraft.strategies.prs import Prs
 from multigraft.strategies.random_sampling import RandomSampling, chosen_model
 from multigraft.strategies.table import strategy_from
-from multigraft.tasks.task import load_task
 from multigraft.wire.retry import RetryPolicy
 
 
@@ -131,9 +130,11 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
 def templates_of(run_file: RunFile) -> Templates:
     """Choose the wording of the roles that show earlier responses: the user's own, else the task's, else the default."""
     own = run_file.templates
-    wording = load_task(run_file.task.name).table.ask if run_file.task is not None and own.family is None else None
-    if wording is None:
+    if run_file.task is None or own.family is not None:
         return load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
+    from multigraft.tasks.task import load_task  # noqa: PLC0415 - only runs of a task load what tasks are made of
+
+    wording = load_task(run_file.task.name).table.ask
     refine, aggregate, fuse = own.refine or wording.refine, own.aggregate or wording.aggregate, own.fuse or wording.fuse
     return load_templates(wording.family, refine=refine, aggregate=aggregate, fuse=fuse)
 

@@ -8,12 +8,10 @@ from multigraft import __version__
 from multigraft.budget.parse import parse_limits
 from multigraft.build.rewards import parts_of
 from multigraft.build.scorers import takes
-from multigraft.cli.task_settings import add_task, graders_of, task_table
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.models.local.catalogue import CATALOGUE
 from multigraft.strategies.settings import parse_setting
-from multigraft.tasks.task import load_task
 from multigraft.types import Json
 
 
@@ -65,6 +63,8 @@ def settings_of(
 def _add_source(settings: dict[str, object], prompts: Path | None, task: str | None, options: Sequence[str]) -> None:
     """Put in where the prompts come from; absolute, so that the run can be resumed from any folder."""
     if task is not None:
+        from multigraft.cli.task_settings import task_table  # only runs of a task load what tasks are made of
+
         settings["task"] = task_table(task, prompts, options)
         settings.pop("prompts", None)
         return
@@ -89,6 +89,8 @@ def _add_scorers(settings: dict[str, object], reward: str | None, judge: str | N
     if judge is not None:
         settings["judge"] = _table(settings, "judge") | {"parts": judges_named(judge, settings)}
     if "task" in settings:
+        from multigraft.cli.task_settings import add_task  # as above
+
         for line in add_task(settings):
             note(line)
 
@@ -110,6 +112,9 @@ def judges_named(text: str, settings: Mapping[str, object]) -> list[dict[str, ob
         if not isinstance(task, str):
             message = "this run has no task whose graders could judge"
             raise InputError(message, field="--judge")
+        from multigraft.cli.task_settings import graders_of  # as above
+        from multigraft.tasks.task import load_task  # as above
+
         judges += graders_of(load_task(task))
     return judges
 

@@ -115,9 +115,10 @@ def _read_prompts(run_file: "RunFile") -> "list[Prompt]":
     from multigraft.rewards.rules.ifeval.kinds import check_constraints
     from multigraft.tasks.marks import begins_with_a_mark
     from multigraft.tasks.prompts import load_prompts
-    from multigraft.tasks.task import load_task
 
     if run_file.task is not None:
+        from multigraft.tasks.task import load_task
+
         items = Path(run_file.task.items) if run_file.task.items else None
         found = load_task(run_file.task.name).prompts(items, run_file.task.options, limit=run_file.limit, check_constraints=check_constraints, note=_note)
     else:
