@@ -95,7 +95,7 @@ def test_two_runs_at_once_share_a_served_classifier(prompts: Path, classifier: P
 
 
 def test_a_process_reward_sees_the_steps(prompts: Path) -> None:
-    folder, run = tiny("process", prompts.parent / "weights"), prompts.parent / "run"
+    folder, run = tiny("prm", prompts.parent / "weights"), prompts.parent / "run"
     totals = multigraft(
         "synth",
         prompts,

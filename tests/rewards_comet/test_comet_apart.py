@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,3 +162,30 @@ async def test_references_get_across(tiny: Tiny, xcomet: Running) -> None:
         bare = replace(candidates[0], prompt=replace(candidates[0].prompt, reference=None))
         (score,) = await remote.score([bare])
         assert score.reason is FailureKind.UNSCORABLE
+
+
+@pytest.mark.real
+def test_a_run_over_an_embedded_model_is_guided_by_comet(kiwi: Running, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        f"""
+[sampling]
+max_tokens = 24
+[[models]]
+name = "smollm2-135m"
+[reward]
+allow_truncated = true
+[[reward.parts]]
+kind = "remote"
+name = "comet"
+shape = "multigraft"
+endpoints = [{{ url = "{kiwi.url}" }}]
+""",
+        "utf-8",
+    )
+    items = ROOT / "tests" / "data" / "tasks" / "wmt.jsonl"
+    command = [sys.executable, "-m", "multigraft", "synth", str(items), "--task", "wmt", "-c", str(tmp_path / "run.toml"), "--limit", "2", "-n", "4"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "run"), "--json", "-q"], capture_output=True, text=True, timeout=600, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    totals = json.loads(done.stdout)
+    assert totals["scorers"]["comet"]["scored"] == 8
+    assert totals["scorers"]["sacrebleu"]["scored"] == 8  # the task's grader, which the search did not see
