@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.engine.virtual_run import VirtualRun, prompts_of
 
-from multigraft.budget.amount import Limits
+from multigraft.budget.amount import NO_LIMITS, Limits
 from multigraft.budget.ledger import Ledger
 from multigraft.engine.halt import Halt
 from multigraft.engine.judging import At, Judging, Juror
@@ -135,16 +135,17 @@ async def test_what_a_judge_replied_is_not_bought_again(tmp_path: Path) -> None:
     assert judged == [6 / 9] * asked
 
 
-async def ranked_run(folder: Path, ranking: ByLength) -> VirtualRun:
+async def ranked_run(folder: Path, ranking: ByLength, limits: Limits = NO_LIMITS) -> VirtualRun:
     if not (folder / "run.toml").exists():
         write_settings(folder, {"seed": 0})
     log = RunLog(folder)
     strategy = Parallel(num_responses=6)
     with RunRecord(folder) as record:
         found: Resumption = resume(record, strategy, ["m0", "m1"], 0, alone(ranking.name))
-        unscored = {prompt.prompt.prompt_id: prompt for prompt in map(record.prompt, record.unscored([ranking.name]))}
+        waiting = [prompt for prompt in map(record.prompt, record.unscored([ranking.name])) if prompt.prompt.prompt_id in found.finished]
+    unscored = {prompt.prompt.prompt_id: prompt for prompt in waiting}
     models = [ScriptedModel(name="m0"), ScriptedModel(name="m1")]
-    run = VirtualRun(strategy=strategy, models=models, reward_of=lambda _: Scripted(), ranking=ranking, log=log, resumption=found)
+    run = VirtualRun(strategy=strategy, models=models, reward_of=lambda _: Scripted(), ranking=ranking, log=log, resumption=found, limits=limits)
     await run.run(PROMPTS, unscored)
     log.close()
     return run
@@ -169,3 +170,13 @@ async def test_a_ranking_that_failed_for_a_passing_reason_is_made_good_by_the_ne
     await ranked_run(tmp_path, ByLength())
     assert all(call.reward is not None for prompt in records(tmp_path) for call in prompt.calls.values())
     assert all(isinstance(call.sample, Completion) for prompt in records(tmp_path) for call in prompt.calls.values())
+
+
+async def test_a_prompt_taken_up_again_is_ranked_with_all_its_responses(tmp_path: Path) -> None:
+    broken = ByLength()
+    broken.broken = True
+    await ranked_run(tmp_path, broken, Limits(calls=4 * 6 - 3))
+    await ranked_run(tmp_path, ByLength())
+    for prompt in records(tmp_path):
+        lengths = sorted(len(call.text or "") for call in prompt.calls.values())
+        assert [call.reward for call in prompt.calls.values()] == [lengths.index(len(call.text or "")) / 6 for call in prompt.calls.values()]

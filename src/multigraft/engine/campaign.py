@@ -160,7 +160,7 @@ class Campaign:
                 continue
             run = self._prompt_run(waiting)
             reason = await run.finish()
-            if isinstance(waiting, Restored):
+            if isinstance(waiting, Restored) and self.workshop.ranking is None:  # a ranking has just compared everything
                 await self._rescore(waiting.record)
             self.workshop.purchases.close(run.entry.prompt.prompt_id)
             if reason is not None and run.entry.number is not None:
