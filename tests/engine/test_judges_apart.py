@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from tests.engine.virtual_run import VirtualRun, prompts_of
 
 from multigraft.budget.amount import NO_LIMITS, Limits
@@ -28,6 +29,7 @@ from multigraft.types import Candidate, Completion, FailureKind, Model, Request,
 from multigraft.wire.retry import RetryPolicy
 
 PROMPTS = prompts_of(4)
+DOWN = Score(None, FailureKind.SERVER, "down", retryable=True)
 
 
 class Counting(ScriptedModel):
@@ -41,13 +43,16 @@ class Counting(ScriptedModel):
 
 
 class ByLength:
-    """Ranks responses by their length; fails for a passing reason as long as it is broken."""
+    """Ranks responses by their length, as long as there is no problem."""
 
-    name, version, broken = "by length", "1", False
+    name, version = "by length", "1"
+
+    def __init__(self, problem: Score | None = None) -> None:
+        self.problem = problem
 
     async def rank(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
-        if self.broken:
-            return [Score(None, FailureKind.SERVER, "down", retryable=True)] * len(candidates)
+        if self.problem is not None:
+            return [self.problem] * len(candidates)
         lengths = sorted(len(candidate.completion.text) for candidate in candidates)
         return [Score(lengths.index(len(candidate.completion.text)) / len(lengths)) for candidate in candidates]
 
@@ -162,10 +167,9 @@ async def test_a_ranking_rewards_the_responses_of_a_prompt_once_all_are_there(tm
         assert all(call.told_sequence is not None for call in prompt.calls.values())
 
 
-async def test_a_ranking_that_failed_for_a_passing_reason_is_made_good_by_the_next_session(tmp_path: Path) -> None:
-    broken = ByLength()
-    broken.broken = True
-    await ranked_run(tmp_path, broken)
+@pytest.mark.parametrize("problem", [DOWN, Score(None, FailureKind.BUDGET, "spent"), Score(None, FailureKind.AUTH, "HTTP 401")])
+async def test_a_ranking_that_failed_without_a_fault_of_the_responses_is_made_good_by_the_next_session(tmp_path: Path, problem: Score) -> None:
+    await ranked_run(tmp_path, ByLength(problem))
     assert all(call.reward is None for prompt in records(tmp_path) for call in prompt.calls.values())
     await ranked_run(tmp_path, ByLength())
     assert all(call.reward is not None for prompt in records(tmp_path) for call in prompt.calls.values())
@@ -173,9 +177,7 @@ async def test_a_ranking_that_failed_for_a_passing_reason_is_made_good_by_the_ne
 
 
 async def test_a_prompt_taken_up_again_is_ranked_with_all_its_responses(tmp_path: Path) -> None:
-    broken = ByLength()
-    broken.broken = True
-    await ranked_run(tmp_path, broken, Limits(calls=4 * 6 - 3))
+    await ranked_run(tmp_path, ByLength(DOWN), Limits(calls=4 * 6 - 3))
     await ranked_run(tmp_path, ByLength())
     for prompt in records(tmp_path):
         lengths = sorted(len(call.text or "") for call in prompt.calls.values())

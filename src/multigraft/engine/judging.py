@@ -16,20 +16,11 @@ from multigraft.records.log import RunLog
 from multigraft.records.progress import best_so_far, doubling
 from multigraft.records.reader import CallRecord, PromptRecord, RunRecord
 from multigraft.records.rows import ScoreRow
-from multigraft.types import Candidate, Completion, FailureKind, Ranking, Score
+from multigraft.types import Candidate, Completion, Ranking, Score
 
 At: TypeAlias = Literal["doubling", "best", "all"] | tuple[int, ...]
 """Which responses of a prompt: the best so far by the reward when there were 1, 2, 4, ... and all; the best of all; every one; or the best so far at these
 counts."""
-
-
-_OF_THE_SERVER = frozenset(
-    {
-        *(FailureKind.AUTH, FailureKind.QUOTA, FailureKind.NOT_FOUND, FailureKind.UNAVAILABLE, FailureKind.BUDGET),
-        *(FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.CONNECTION),
-    }
-)
-"""Reasons that say nothing of the response: with the cause mended, it is scored after all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +108,7 @@ class Judging:
 
 def _is_missing(call: CallRecord, scorer: str) -> bool:
     found = call.scores.get(scorer)
-    return found is None or found.score.retryable or found.score.reason in _OF_THE_SERVER
+    return found is None or found.score.retryable
 
 
 def _candidate(record: PromptRecord, call_id: int) -> Candidate:

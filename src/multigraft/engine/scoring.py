@@ -9,6 +9,14 @@ from multigraft.rewards.scores import scored
 from multigraft.types import Candidate, Failure, FailureKind, Ranking, Reward, Score
 from multigraft.wire.retry import RetryPolicy, delay_s
 
+_NOT_OF_THE_RESPONSE = frozenset(
+    {
+        *(FailureKind.AUTH, FailureKind.QUOTA, FailureKind.NOT_FOUND, FailureKind.UNAVAILABLE, FailureKind.BUDGET),
+        *(FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.CONNECTION),
+    }
+)
+"""Reasons that say nothing of a response: trying again at once would not help, but with the cause mended it is scored after all."""
+
 
 class Scoring:
     """One reward at work: collects what is to be scored and hands it over in batches.
@@ -28,13 +36,13 @@ class Scoring:
         self._collecting = False
 
     async def score(self, candidate: Candidate) -> Score:
-        """Score one response; the value is finite or None."""
+        """Score one response; the value is finite or None, and retryable where a later session may find one."""
         key = (candidate.call.seed, self.reward.name)
         attempt, started = 1, asyncio.get_running_loop().time()
         while True:
             score = checked(await self._join(candidate))
             if score.value is not None or not score.retryable:
-                return score
+                return _to_be_had_later(score)
             failure = Failure(score.reason or FailureKind.SERVER, score.message, retryable=True)
             wait_s = delay_s(self._retry, attempt, failure, elapsed_s=asyncio.get_running_loop().time() - started, key=key)
             if wait_s is not None:
@@ -106,7 +114,7 @@ async def ranked(ranking: Ranking, candidates: Sequence[Candidate]) -> list[Scor
     """Score the responses of a prompt against each other; none has a score where there is not one for each."""
     scores = await ranking.rank(candidates)
     if len(scores) == len(candidates):
-        return [checked(score) for score in scores]
+        return [_to_be_had_later(checked(score)) for score in scores]
     message = f"{ranking.name} returned {len(scores)} scores for {len(candidates)} responses"
     return [Score(None, FailureKind.INVALID_SCORE, message)] * len(candidates)
 
@@ -123,3 +131,8 @@ def checked(score: Score) -> Score:
     if sound.value is None:
         return replace(score, value=None, reason=sound.reason, message=f"{sound.message}. {score.message}".strip(), details=details)
     return score if details is score.details and type(score.value) is float else replace(score, value=sound.value, details=details)
+
+
+def _to_be_had_later(score: Score) -> Score:
+    missed = score.value is None and not score.retryable and score.reason in _NOT_OF_THE_RESPONSE
+    return replace(score, retryable=True) if missed else score
