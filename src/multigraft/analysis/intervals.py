@@ -143,4 +143,4 @@ def wilson(successes: int, count: int) -> Estimate:
 
 def estimate_of(values: Sequence[float], bootstrap: Bootstrap = DEFAULT) -> Estimate | None:
     """Estimate a mean over prompts: by Wilson where every value is 0 or 1, by the bootstrap elsewhere; None without any value."""
-    return mean_estimate(values, resampled_means([values], bootstrap)[0]) if values else None
+    return wilson(round(sum(values)), len(values)) if values and set(values) <= {0.0, 1.0} else bootstrap_mean(values, bootstrap)

@@ -14,7 +14,7 @@ def show(
     prompt: Annotated[str | None, typer.Argument(help="Number, id (or its beginning) or name of a prompt; default: totals of the run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the totals of a run, or the tree of one prompt.
+    """Show the totals of a run and the results of its task, or the tree of one prompt.
 
     The path to the best response is marked. Works while the run is being made as well.
     """
@@ -23,6 +23,7 @@ def show(
     from multigraft.analysis.summary import summarise
     from multigraft.cli.json_line import json_line
     from multigraft.cli.report import print_summary, summary_json
+    from multigraft.cli.task_results import print_task_results, results_of_task, task_results_json
     from multigraft.cli.tree import details, draw, prompt_json
     from multigraft.records.reader import RunRecord
 
@@ -30,10 +31,13 @@ def show(
     with RunRecord(run) as record:
         if prompt is None:
             summary = summarise(record)
+            task = results_of_task(record, summary.scorers)
             if as_json:
-                typer.echo(json_line(summary_json(summary)))
+                typer.echo(json_line(summary_json(summary) | ({} if task is None else {"task": task_results_json(task)})))
             else:
                 print_summary(console, str(run), summary)
+                if task is not None:
+                    print_task_results(console, task)
             return
         found = record.find(prompt)
         if as_json:

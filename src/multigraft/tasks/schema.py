@@ -227,8 +227,9 @@ class SuggestTable(Table):
 class SummaryTable(Table):
     """How results are summarised."""
 
-    metrics: tuple[Literal["mean", "accuracy", "majority", "weighted_vote", "oracle", "win_rate"], ...]
-    """Mean score, share of right best answers, of majority votes, of votes weighted by reward, of prompts with any right answer, and wins over a baseline."""
+    metrics: tuple[Literal["mean", "accuracy", "majority", "weighted_vote", "oracle", "win_rate", "length_controlled_win_rate"], ...]
+    """Mean score, share of right best answers, of majority votes, of votes weighted by reward, of prompts with any right answer, and wins over a baseline,
+    also at equal length."""
     by: tuple[Text, ...] = ()
     """Fields that results are grouped by."""
 
