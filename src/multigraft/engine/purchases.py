@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -74,6 +75,8 @@ class Purchases:
         self.log: RunLog | None = None
         """Where calls of judges and their replies are noted; None: nowhere, for trying things out."""
         self._prompts: dict[str, tuple[Entry, Ledger]] = {}
+        self._asking: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        """By prompt and digest: who asks what is being asked waits for the reply, so that it is paid once."""
         self._room = asyncio.Event()
         self._places = {name: asyncio.Semaphore(count) for name, count in places.items()}
         self._everywhere: AbstractAsyncContextManager[None] = asyncio.Semaphore(max_in_flight) if max_in_flight else _EVERYWHERE
@@ -155,9 +158,13 @@ class Purchases:
         """
 
         async def ask(candidate: Candidate, request: Request) -> Sample:
+            prompt_id, digest = candidate.prompt.prompt_id, _digest(scorer, model, request)
+            async with self._asking.setdefault((prompt_id, digest), asyncio.Lock()):
+                return await bought_or_known(candidate, request, digest)
+
+        async def bought_or_known(candidate: Candidate, request: Request, digest: str) -> Sample:
             prompt_id, call_id = candidate.prompt.prompt_id, candidate.call.call_id
             entry = self._prompts[prompt_id][0] if prompt_id in self._prompts else None
-            digest = _digest(scorer, model, request)
             if entry is not None and digest in entry.replies:
                 return entry.replies[digest]
 
