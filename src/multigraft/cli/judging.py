@@ -10,7 +10,7 @@ from rich.text import Text
 
 from multigraft.budget.describe import describe
 from multigraft.build.judging import opened_judging
-from multigraft.cli.going import in_a_loop
+from multigraft.cli.going import Ending, in_a_loop
 from multigraft.cli.progress import FetchBars
 from multigraft.cli.signals import heeded
 from multigraft.config import RunFile
@@ -19,7 +19,7 @@ from multigraft.engine.judging import Judging
 PROMPTS_IN_FLIGHT = 32
 
 
-def go_judging(run_file: RunFile, folder: Path, console: Console, *, quiet: bool) -> int:
+def go_judging(run_file: RunFile, folder: Path, console: Console, *, quiet: bool) -> Ending:
     """Score what is missing of a run whose folder is owned.
 
     Args:
@@ -28,16 +28,13 @@ def go_judging(run_file: RunFile, folder: Path, console: Console, *, quiet: bool
         console: for progress, on stderr.
         quiet: show none.
 
-    Returns:
-        The exit code: 0 unless it was interrupted.
-
     Raises:
         MultigraftError: what stopped it, unless it was an interruption.
     """
     return in_a_loop(_go(run_file, folder, console, quiet=quiet))
 
 
-async def _go(run_file: RunFile, folder: Path, console: Console, *, quiet: bool) -> int:
+async def _go(run_file: RunFile, folder: Path, console: Console, *, quiet: bool) -> Ending:
     running: list[Judging] = []
     this = asyncio.current_task()
 
@@ -55,7 +52,10 @@ async def _go(run_file: RunFile, folder: Path, console: Console, *, quiet: bool)
         except asyncio.CancelledError:
             if interruption.exit_code is None:
                 raise
-    return interruption.exit_code or 0
+    if interruption.exit_code is not None:
+        return Ending("interrupted", interruption.exit_code)
+    reason = running[0].purchases.halt.reason
+    return Ending(reason, 0 if reason is None else 1)
 
 
 async def _judge_all(judging: Judging, console: Console, *, quiet: bool) -> None:

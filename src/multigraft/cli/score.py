@@ -50,7 +50,7 @@ def score(
 
     chosen = judging_of(run, scorers or [], run_file, name=name, at=at, budget=budget, unsafe_no_sandbox=unsafe_no_sandbox)
     with owned(run):
-        exit_code = go_judging(chosen, run, Console(stderr=True, highlight=False), quiet=quiet)
+        ending = go_judging(chosen, run, Console(stderr=True, highlight=False), quiet=quiet)
     with RunRecord(run) as record:
         found = summarise(record).scorers
     said = {scorer: found[scorer] for part in chosen.judge.parts if (scorer := part.name or part.kind) in found}
@@ -61,5 +61,7 @@ def score(
     for scorer, standing in said.items():
         if standing.message:
             typer.echo(f"note: {shown(scorer, 40)} could not score every response; of the first it said: {shown(standing.message, 300)}", err=True)
-    if exit_code:
-        raise typer.Exit(exit_code)
+    if ending.reason is not None:
+        typer.echo(f"stopped: {shown(ending.reason)}. The same command goes on from here", err=True)
+    if ending.exit_code:
+        raise typer.Exit(ending.exit_code)

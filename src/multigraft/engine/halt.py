@@ -18,7 +18,7 @@ class Halt:
     are down nothing is told, so that a resumed run, the cause mended, sends those calls again.
 
     Args:
-        models: names of the run's models, judges left out.
+        models: names of those the run cannot go on without: that answer, judges left out; or the judges, where all that is left to do is to judge.
     """
 
     def __init__(self, models: Collection[str]) -> None:
@@ -27,6 +27,7 @@ class Halt:
         self.out_of_time = False
         self.patient = False
         """Whether calls in flight get more time to end than after an interruption."""
+        self._models = frozenset(models)
         self._up = set(models)
         self._stopping = asyncio.Event()
 
@@ -63,6 +64,8 @@ class Halt:
         """
         if sample is UNSENT:
             return True
+        if model not in self._models:
+            return False
         if not isinstance(sample, Failure) or not is_down(sample):
             self._up.add(model)
             return False

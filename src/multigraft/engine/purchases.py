@@ -177,6 +177,7 @@ class Purchases:
             if isinstance(bought, Shortage):
                 return Failure(FailureKind.BUDGET, str(bought))
             sample = bought.samples[0]
+            self.halt.untold(model, sample)
             if entry is not None and self.log is not None and sample is not UNSENT:
                 self.log.append(ReplyRow(entry.enter(self.log), call_id, scorer, digest, sample, bought.spent[0], apart))
                 await self.log.durable()
