@@ -83,13 +83,7 @@ def load_networks(
             model.eval()
             # Code of a repository may read the last column, padding or not, and some positions follow the longest row: neither is padded.
             padded = not (trust_remote_code and _auto_map(weights)) and not _follows_length(weights)
-            for way in ways_of(model, head, groups, probes[0]):
-                if (one := _network(model, way, device, threads, probes=probes, padded=padded)) is not None:
-                    found.append(one)
-                    break
-            else:
-                message = f"{type(model).__name__} gives no output that can be read"
-                raise WeightsError(message)
+            found.append(_best(model, ways_of(model, head, groups, probes[0]), device, threads, probes=probes, padded=padded))
     # On a CPU as many threads as cores run batches of their own, with one copy of the weights.
     networks = [network for one in found for network in one.networks for _ in range(1 if _follows_length(weights) else network.threads or 1)]
     return Loaded(tuple(networks), found[0].pad_id, found[0].labels, found[0].at_token)
@@ -159,6 +153,20 @@ def _native(head: Head) -> "type[transformers.PreTrainedModel] | None":
     else:
         return None
     return Native
+
+
+def _best(model: "transformers.PreTrainedModel", ways: Iterator[Way], device: str, threads: int | None, *, probes: tuple[Row, Row], padded: bool) -> Loaded:
+    """Choose the first way that says what the model says and bears padding; one that does not bear it, where none does."""
+    unpadded = None
+    for way in ways:
+        found = _network(model, way, device, threads, probes=probes, padded=padded)
+        if found is not None and (found.networks[0].padded or not padded):
+            return found
+        unpadded = unpadded or found
+    if unpadded is None:
+        message = f"{type(model).__name__} gives no output that can be read"
+        raise WeightsError(message)
+    return unpadded
 
 
 def _network(model: "transformers.PreTrainedModel", way: Way, device: str, threads: int | None, *, probes: tuple[Row, Row], padded: bool) -> Loaded | None:

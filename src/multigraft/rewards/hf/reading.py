@@ -36,15 +36,22 @@ def ways_of(model: "torch.nn.Module", head: Head, groups: tuple[tuple[int, ...],
         probe: a row to try it with.
     """
     if hasattr(model, "project"):
-        yield Way(_states(model.model), model.project, group=model.group)
+        for masked in (False, True):
+            yield Way(_states(model.model, masked=masked), model.project, group=model.group)
     elif head == "causal":
         masses = log_masses(groups)
-        yield Way(_states(model.base_model), lambda states: masses(_logits(model, states)), check=lambda ids: masses(model(input_ids=ids).logits[0, -1:]))
+        for masked in (False, True):
+            yield Way(
+                _states(model.base_model, masked=masked),
+                lambda states: masses(_logits(model, states)),
+                check=lambda ids: masses(model(input_ids=ids).logits[0, -1:]),
+            )
         yield Way(_logits_of(model), masses)
     else:
         score = getattr(model, "score", None)
         if isinstance(score, torch.nn.Linear):
-            yield Way(_states(model.base_model), score, check=lambda ids: model(input_ids=ids).logits[0])
+            for masked in (False, True):
+                yield Way(_states(model.base_model, masked=masked), score, check=lambda ids: model(input_ids=ids).logits[0])
         yield _whole(model, head, probe)
 
 
@@ -59,10 +66,16 @@ def log_masses(groups: tuple[tuple[int, ...], ...]) -> Project:
     return masses
 
 
-def _states(backbone: "torch.nn.Module") -> Run:
+def _states(backbone: "torch.nn.Module", *, masked: bool) -> Run:
+    """Read the backbone.
+
+    A causal model sees nothing to the right, so padding there needs no mask, and attention without one is quicker. Whether a model is causal is tried at the
+    start.
+    """
+
     def run(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> torch.Tensor:
         del types
-        return backbone(input_ids=ids, attention_mask=mask).last_hidden_state
+        return backbone(input_ids=ids, **({"attention_mask": mask} if masked else {})).last_hidden_state
 
     return run
 
