@@ -39,7 +39,7 @@ async def opened_judging(run_file: RunFile, folder: Path, progress: Progress | N
         progress: told when weights are fetched.
 
     Raises:
-        InputError: a setting that does not fit, or a scorer that spoke under this name before and was another one.
+        InputError: a setting that does not fit, or a name that belongs to a scorer of the reward, or to another one that spoke before.
         MultigraftError: of any kind; nothing was paid.
     """
     needed = judges_of(run_file.judge.parts)
@@ -65,7 +65,8 @@ async def opened_judging(run_file: RunFile, folder: Path, progress: Progress | N
         concurrency=concurrency,
         sandbox=sandbox,
     )
-    judges = build_judges(run_file.judge, surroundings, ())
+    # Scores under the name of the reward's own scorer would pass for its, and a reward that is still to be found would never be.
+    judges = build_judges(run_file.judge, surroundings, [part.name or part.kind for part in run_file.reward.parts])
     async with AsyncExitStack() as stack:
         for thing in (*(built.closing for built in models.values()), *surroundings.opened):
             if isinstance(thing, Closing):
