@@ -21,7 +21,7 @@ class Fake:
     """Scores by lengths, and sees 100 characters of each part."""
 
     def __init__(self, *, uses: bool = False, needs: bool = False) -> None:
-        self.uses_references, self.needs_references = uses, needs
+        self.uses_references, self.needs_references, self.digest = uses, needs, f"{uses} {needs}"
         self.asked: list[Sample] = []
 
     def cut(self, sample: Sample) -> tuple[str, ...]:
@@ -121,6 +121,16 @@ async def test_a_closed_model_is_loaded_anew() -> None:
     assert (await comet.score([translated("abc")]))[0].value == 0.03
     await comet.close()
     assert (await comet.score([translated("abc")]))[0].value == 0.03
+
+
+async def test_version_follows_the_weights() -> None:
+    one, other = Made(Fake()), Made(Fake(uses=True))
+    await one.start()
+    await other.start()
+    version = one.version
+    assert version != other.version
+    await one.close()
+    assert one.version == version
 
 
 def test_version_follows_what_may_change_a_score() -> None:

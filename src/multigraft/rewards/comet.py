@@ -66,6 +66,7 @@ class Comet:
         self._batch_size = batch_size
         self._name, self._max_batch = name, max_batch
         self._loaded: CometModel | None = None
+        self._weights = ""
         # One thread: torch spreads a forward pass over the cores by itself.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="comet")
 
@@ -76,8 +77,8 @@ class Comet:
 
     @property
     def version(self) -> str:
-        """Revision, and a digest of the model and of what is read from where."""
-        parts = (self._model, self._revision, self._encoder, self._source, self._translation, self._reference)
+        """Revision, and a digest of the model, once it is loaded of its weights too, and of what is read from where."""
+        parts = (self._model, self._revision, self._encoder, self._weights, self._source, self._translation, self._reference)
         return f"{_REVISION}-{key_of(repr(parts)):016x}"
 
     @property
@@ -93,6 +94,7 @@ class Comet:
         """
         if self._loaded is None:
             self._loaded = await asyncio.get_running_loop().run_in_executor(self._thread, self._opened)
+            self._weights = self._loaded.digest
 
     async def close(self) -> None:
         """Give the weights back."""

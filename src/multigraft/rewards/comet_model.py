@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -45,6 +46,8 @@ class CometModel(Protocol):
     """Whether references go into its scores where there are any."""
     needs_references: bool
     """Whether it has no scores without."""
+    digest: str
+    """Of its checkpoint's content."""
 
     def cut(self, sample: Sample) -> tuple[str, ...]:
         """Name the parts of a sample that it would not see to their end."""
@@ -61,9 +64,10 @@ class Loaded:
     Args:
         model: as its checkpoint gives it.
         devices: torch's names of where it computes; several share the work, each with a copy.
+        digest: of its checkpoint's content.
     """
 
-    def __init__(self, model: Any, devices: Sequence[str]) -> None:  # noqa: ANN401 - a class of unbabel-comet, which has no types
+    def __init__(self, model: Any, devices: Sequence[str], digest: str) -> None:  # noqa: ANN401 - a class of unbabel-comet, which has no types
         import torch  # noqa: PLC0415 - an optional extra
 
         self._torch = torch
@@ -74,6 +78,7 @@ class Loaded:
         self._encoder = model.encoder
         self._replicas = [(model if index == 0 else deepcopy(model)).to(device) for index, device in enumerate(devices)]
         self._devices = tuple(devices)
+        self.digest = digest
         # One device is used from the caller's thread: torch makes its own threads anew for every thread that calls it.
         self._pool = ThreadPoolExecutor(len(devices)) if len(devices) > 1 else None
 
@@ -154,7 +159,10 @@ def open_model(model: str, *, encoder: str | None, revision: str | None, gpus: i
         message = f"{wanted} GPUs are wanted and {there} are there; set gpus to what there is"
         raise WeightsError(message)
     path = Path(model.removeprefix("file:")) if model.startswith("file:") else _fetched(KNOWN.get(model.lower(), model), revision)
-    return Loaded(load(path, encoder), [f"cuda:{index}" for index in range(wanted)] or ["cpu"])
+    loaded = load(path, encoder)
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()[:32]
+    return Loaded(loaded, [f"cuda:{index}" for index in range(wanted)] or ["cpu"], digest)
 
 
 def _fetched(name: str, revision: str | None) -> Path:
