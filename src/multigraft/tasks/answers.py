@@ -4,6 +4,7 @@ from pathlib import Path
 
 from multigraft.errors import InputError
 from multigraft.tasks.files import read_rows
+from multigraft.tasks.text import without_surrogates
 
 KEYS = ("id", "prompt_id", "name", "uid", "question_id")
 TEXTS = ("answer", "output", "response", "text")
@@ -16,7 +17,7 @@ def read_answers(path: Path) -> dict[str, str]:
         path: JSONL, CSV or Parquet; a row holds one of `id`, `prompt_id`, `name`, `uid` and `question_id`, and one of `answer`, `output`, `response` and `text`.
 
     Returns:
-        At least one text, by key.
+        At least one text, by key; half a surrogate pair becomes U+FFFD, as in prompts.
 
     Raises:
         InputError: names file, line and field: no key or no text in a row, a key twice, or no row.
@@ -31,10 +32,11 @@ def read_answers(path: Path) -> dict[str, str]:
         if not isinstance(text, str):
             message = f"a row needs a text, as one of {', '.join(TEXTS)}"
             raise row.error(message, "answer")
-        if str(key) in answers:
-            message = f"a second answer to '{key}'"
+        name = without_surrogates(str(key))
+        if name in answers:
+            message = f"a second answer to '{name}'"
             raise row.error(message, "id")
-        answers[str(key)] = text
+        answers[name] = without_surrogates(text)
     if not answers:
         message = "no answer in it"
         raise InputError(message, file=str(path))
