@@ -46,6 +46,7 @@ async def written(path: Path) -> None:
     log.append(JudgingRow(0, 0, "unseen", "asked too", Amount(9.0, 99, 9.0, 9), apart=True))
     log.append(ReplyRow(0, 0, "unseen", "asked too", VERDICT, Amount(tokens=3, calls=1), apart=True))
     log.append(ScoreRow(0, 0, "rules", "1", Score(0.5, message="half", answer="42", details={"length": 12.0})))
+    log.append(ScoreRow(0, 0, "unseen", "1", Score(0.75)))
     log.append(OutcomeRow(0, 0, 0.5, None, 2))
     log.append(SentRow(0, SECOND, Amount(9.0, 30, 0.5, 1)))
     log.append(ResponseRow(0, SECOND, "digest2", FAILURE, Amount(0.0, 7, 0.0, 1)))
@@ -82,12 +83,12 @@ def test_everything_comes_back_as_it_was_written(tmp_path: Path) -> None:
         best = prompt.best()
         assert best is not None
         assert best.call == FIRST
-        tellings = list(record.tellings())
+        tellings = list(record.tellings(["rules"]))
         assert [(told.call_id, told.reward, told.reason, told.asked, told.model) for told in tellings] == [
             (0, 0.5, None, 2, "m0"),
             (1, None, FailureKind.TIMEOUT, 2, "m1"),
         ]
-        assert tellings[0].scores["rules"].value == 0.5
+        assert {name: score.value for name, score in tellings[0].scores.items()} == {"rules": 0.5}
 
 
 def test_a_prompt_is_found_by_number_id_and_name(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError
 from multigraft.knowledge import REWARD, Knowledge
 from multigraft.records.reader import PromptRecord, RunRecord, Telling
-from multigraft.rewards.combine import Combination
+from multigraft.rewards.combine import Combination, names
 from multigraft.strategies.base import State, Strategy
 from multigraft.types import Call, Failure, Outcome, Sample
 
@@ -84,7 +84,7 @@ def resume(
         prompt_record = record.prompt(number)
         restored = Restored(number, strategy.init(prompt_id, models, seed), prompt_record)
         found.unfinished[prompt_id] = by_number[number] = restored
-    for telling in record.tellings():
+    for telling in record.tellings(names(combination)):
         learn(found.knowledge, combination, telling)
         restored_prompt = by_number.get(telling.number)
         if restored_prompt is not None and telling.asked is not None:

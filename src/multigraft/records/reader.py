@@ -83,7 +83,7 @@ class Telling:
     asked: int | None
     """As in `OutcomeRow`."""
     scores: Mapping[str, Score]
-    """By scorer; empty for a failed call."""
+    """By scorer, since the call was last told or rewarded; empty for a failed call."""
 
 
 @dataclass(slots=True)
@@ -209,14 +209,19 @@ class RunRecord:
             found.setdefault(scorer, set()).add(version)
         return found
 
-    def tellings(self) -> Iterator[Telling]:
-        """Walk over everything that was told, or rewarded later, in the order of the record."""
+    def tellings(self, scorers: Collection[str]) -> Iterator[Telling]:
+        """Walk over everything that was told, or rewarded later, in the order of the record.
+
+        Args:
+            scorers: whose scores are to come along: those that make the reward. What others said is never told, and would pile up.
+        """
         scores: dict[tuple[int, int], dict[str, Score]] = {}
         rows = self._database.execute(
             "SELECT sequence, number, call_id, NULL, NULL, NULL, NULL, scorer, value, reason, message, retryable, truncated, answer, details FROM scores "
-            "UNION ALL "
+            "WHERE scorer IN (SELECT value FROM json_each(?)) UNION ALL "
             "SELECT o.sequence, o.number, o.call_id, o.reward, o.reason, o.asked, s.model, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM outcomes o "
-            "JOIN sent s ON s.sequence = (SELECT max(sequence) FROM sent WHERE number = o.number AND call_id = o.call_id) ORDER BY 1"
+            "JOIN sent s ON s.sequence = (SELECT max(sequence) FROM sent WHERE number = o.number AND call_id = o.call_id) ORDER BY 1",
+            (orjson.dumps(list(scorers)).decode(),),
         )
         for _, number, call_id, reward, reason, asked, model, scorer, *score in rows:
             key = (number, call_id)
