@@ -103,8 +103,10 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
         raise InputError(message)
     limits, prompt_limits = limits_of(run_file.budget), limits_of(run_file.budget.prompt)
     costs = {name: built.cost for name, built in models.items()}
-    check_limits(limits, costs)
-    check_limits(prompt_limits, costs)
+    paid = {name: costs[name] for name in (*names, *judges_of(run_file.reward.parts)) if name in costs}
+    check_limits(limits, paid)
+    check_limits(prompt_limits, paid)
+    check_limits(limits_of(run_file.judge.budget), {name: costs[name] for name in judges_of(run_file.judge.parts) if name in costs})
     concurrency = run_file.concurrency
     retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
     purchases = Purchases(
@@ -123,7 +125,6 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     _refuse_blind_guidance(strategy, rewards)
     unseen = replace(surroundings, ask_of=partial(purchases.ask_of, apart=True))
     jurors = build_judges(run_file.judge, unseen, names_of(rewards.combination))
-    check_limits(limits_of(run_file.judge.budget), costs)
     return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, sandbox, templates_of(run_file), retry)
 
 

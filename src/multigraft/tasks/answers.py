@@ -14,7 +14,7 @@ def read_answers(path: Path) -> dict[str, str]:
     """Read answers by the name or the id of their prompt.
 
     Args:
-        path: JSONL, CSV or Parquet; a row holds one of `id`, `prompt_id`, `name`, `uid` and `question_id`, and one of `answer`, `output`, `response` and `text`.
+        path: JSONL, CSV or Parquet; a row holds one of `id`, `prompt_id`, `name`, `uid`, `question_id`, and one of `answer`, `output`, `response`, `text`.
 
     Returns:
         At least one text, by key; half a surrogate pair becomes U+FFFD, as in prompts.
