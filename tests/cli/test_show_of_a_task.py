@@ -82,9 +82,16 @@ def test_tables_for_people(sums: Path) -> None:
 
 
 def test_a_grader_that_guided_is_marked(sums: Path) -> None:
-    of_task(sums, "math", {"parts": [{"kind": "rules", "name": "math"}]})
+    of_task(sums, "math", {"parts": [{"kind": "math", "weight": 1.0, "optional": False}]})
     assert "math guided the search, so it is no judge from outside" in shown(sums)
     assert found_in(sums)["scorers"]["math"]["guided"] is True
+
+
+def test_another_scorer_under_the_name_of_a_grader_is_not_taken_for_it(tmp_path: Path) -> None:
+    scores = {"rules": graded(1.0, "1"), "gsm8k_rules": graded(0.0, "2")}
+    run = of_task(write_run(tmp_path / "run", [[Told(0.5, scores)]]), "gsm8k", {"parts": [{"kind": "rules", "weight": 1.0}]})
+    found = found_in(run)["scorers"]
+    assert {name: scorer["metrics"]["accuracy"]["estimate"]["value"] for name, scorer in found.items()} == {"gsm8k_rules": 0.0}
 
 
 def test_several_graders_stand_beside_each_other(tmp_path: Path) -> None:

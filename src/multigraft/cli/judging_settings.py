@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from multigraft.budget.parse import parse_limits
+from multigraft.cli.scorers_of import name_of, parts_in
 from multigraft.cli.settings import judges_added, judges_named
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
@@ -37,7 +38,7 @@ def judging_of(
     """
     settings = {key: value for key, value in read_settings(run).items() if key not in {"versions", "prompts", "limit"}}
     given = read_run_file(run_file) if run_file else {}
-    known = {_name(part): part for table in (settings, given) for part in _parts(table)}
+    known = {name_of(part): part for table in (settings, given) for part in parts_in(table, "judge")}
     chosen = [part for word in named for part in _chosen(word, known, settings)] or list(known.values())
     if not chosen:
         message = "this run has no [judge]; name a scorer, such as --with rules or --with judge:MODEL"
@@ -63,16 +64,7 @@ def judging_of(
 def _chosen(word: str, known: Mapping[str, dict[str, object]], settings: Mapping[str, Json]) -> list[dict[str, object]]:
     if word in known:
         return [known[word]]
-    return [{key: value for key, value in part.items() if key != "normalise"} | {"at": "all"} for part in judges_named(word, settings)]
-
-
-def _name(part: Mapping[str, object]) -> str:
-    return str(part.get("name") or part.get("kind"))
-
-
-def _parts(table: Mapping[str, object]) -> list[dict[str, object]]:
-    judge = table.get("judge")
-    return _listed(judge.get("parts")) if isinstance(judge, Mapping) else []
+    return [{key: value for key, value in part.items() if key != "normalise"} | {"at": "all"} for part in judges_named(word, settings, "--with")]
 
 
 def _listed(value: object) -> list[dict[str, object]]:

@@ -17,8 +17,8 @@ def score(
         list[str] | None,
         typer.Option(
             "--with",
-            help="A scorer: its name in `[judge]` of the run or of -c, `task` for the graders of the run's task, or rules, judge:MODEL, classifier:FOLDER, "
-            "remote:URL; may be repeated. Default: all of `[judge]`.",
+            help="A scorer: its name in `[judge]` of the run or of -c, `task` or task:MODEL for the graders of the run's task, or rules, "
+            "judge:MODEL, classifier:FOLDER, remote:URL; may be repeated. Default: all of `[judge]`.",
         ),
     ] = None,
     run_file: Annotated[Path | None, typer.Option("-c", "--config", help="File with `[judge]` and `[[models]]` that the run did not have.")] = None,

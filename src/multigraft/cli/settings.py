@@ -8,6 +8,7 @@ from multigraft import __version__
 from multigraft.budget.parse import parse_limits
 from multigraft.build.rewards import parts_of
 from multigraft.build.scorers import takes
+from multigraft.cli.scorers_of import asked_models, only_judging, parts_in
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
 from multigraft.models.local.catalogue import CATALOGUE
@@ -38,6 +39,7 @@ def settings_of(
         InputError: names the file and field, or the flag, that does not fit.
     """
     settings = read_run_file(run_file) if run_file else {}
+    former_judges = only_judging(settings, "reward", "judge")
     _add_source(settings, prompts, task, task_options)
     if seed is not None:
         settings["seed"] = seed
@@ -48,12 +50,13 @@ def settings_of(
     if n is not None:
         chosen["n"] = n
     settings["strategy"] = chosen
+    _add_scorers(settings, reward, judge, note)
     if models is not None:
         settings["models"] = _models(models, settings)
-    _add_scorers(settings, reward, judge, note)
     _allow_code(settings, typed=unsafe_no_sandbox)
     if isinstance(settings.get("models", []), list):
-        settings["models"] = judges_added(settings, [*_parts(settings, "reward"), *_parts(settings, "judge")])
+        settings["models"] = judges_added(settings, [*parts_in(settings, "reward"), *parts_in(settings, "judge")])
+        _leave_out(settings, former_judges if models is None else set())
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
         settings["budget"] = _table(settings, "budget") | limits
@@ -95,8 +98,21 @@ def _add_scorers(settings: dict[str, object], reward: str | None, judge: str | N
             note(line)
 
 
-def judges_named(text: str, settings: Mapping[str, object]) -> list[dict[str, object]]:
-    """Read `--judge`: scorers joined by `+`, among them `task` for the graders of the task; `none` for none.
+def _leave_out(settings: dict[str, object], former_judges: set[str]) -> None:
+    """Take models out that judge in the run file and no more since a flag named other scorers: they were not meant to answer."""
+    asked = set(asked_models([*parts_in(settings, "reward"), *parts_in(settings, "judge")]))
+    listed = settings["models"]
+    if isinstance(listed, list):
+        settings["models"] = [model for model in listed if not (isinstance(model, dict) and model.get("name") in former_judges - asked)]
+
+
+def judges_named(text: str, settings: Mapping[str, object], flag: str = "--judge") -> list[dict[str, object]]:
+    """Read scorers joined by `+`, among them `task` or `task:MODEL` for the graders of the task; `none` for none.
+
+    Args:
+        text: of the flag.
+        settings: of the run.
+        flag: its name, for messages.
 
     Raises:
         InputError: a form that is none of these.
@@ -105,17 +121,17 @@ def judges_named(text: str, settings: Mapping[str, object]) -> list[dict[str, ob
         return []
     judges: list[dict[str, object]] = []
     for word in text.split("+"):
-        if word.strip() != "task":
+        kind, _, model = word.strip().partition(":")
+        if kind != "task":
             judges += [dict(part) for part in parts_of(word)]
             continue
         task = _table(settings, "task").get("name")
         if not isinstance(task, str):
             message = "this run has no task whose graders could judge"
-            raise InputError(message, field="--judge")
-        from multigraft.cli.task_settings import graders_of  # as above
-        from multigraft.tasks.task import load_task  # as above
+            raise InputError(message, field=flag)
+        from multigraft.cli.task_settings import judging_graders  # as above
 
-        judges += graders_of(load_task(task))
+        judges += judging_graders(task, model or None, settings, flag)
     return judges
 
 
@@ -177,7 +193,7 @@ def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]
     if not chosen:
         message = "names no model"
         raise InputError(message, field="--models")
-    judges = {part.get("model") for table in ("reward", "judge") for part in _parts(settings, table)}
+    judges = set(asked_models([*parts_in(settings, "reward"), *parts_in(settings, "judge")]))
     names = {table["name"] for table in chosen}
     return chosen + [table for name, table in known.items() if name in judges and name not in names]
 
@@ -200,11 +216,6 @@ def judges_added(settings: Mapping[str, object], parts: Sequence[dict[str, objec
             known[str(added["name"])] = added
             models.append(added)
     return models
-
-
-def _parts(settings: Mapping[str, object], table: str) -> list[dict[str, object]]:
-    parts = _table(settings, table).get("parts", [])
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def _model(word: str, known: Mapping[str, dict[str, object]]) -> dict[str, object]:

@@ -36,7 +36,10 @@ def synth(
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option("--judge", help="Scorers that the search does not see, as for --reward; also task (its graders, the default with --task), or none."),
+        typer.Option(
+            "--judge",
+            help="Scorers that the search does not see, as for --reward; also task or task:MODEL (its graders, the default with --task), or none.",
+        ),
     ] = None,
     budget: Annotated[str | None, typer.Option("--budget", help='Limits of the run: "flops=2e13,usd=1,tokens=1e6,calls=500,seconds=600".')] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of the run; default 0.", min=0)] = None,
@@ -142,6 +145,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     from multigraft.cli.json_line import json_line
     from multigraft.cli.progress import FetchBars
     from multigraft.cli.report import print_summary, summary_json
+    from multigraft.cli.scorers_of import of_the_search
     from multigraft.cli.settings import resolved
     from multigraft.cli.text import shown
     from multigraft.records.disk import on_disk
@@ -156,7 +160,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
     with owned(folder):
         kept = resolved(run_file)
         if (folder / SETTINGS_NAME).is_file() and not changed:
-            refuse_changes(folder, kept)
+            refuse_changes(folder, kept, of_the_search)
         write_settings(folder, kept)
         ending = go(plan, folder, prompts, errors, quiet=quiet)
     with RunRecord(folder) as record:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from multigraft.analysis.results import ALL, Result, results_of
 from multigraft.cli.curve_report import estimate_json, estimate_text, plain_table, print_wide
-from multigraft.cli.scorers_of import guiding_scorers, name_of
+from multigraft.cli.scorers_of import guiding_scorers, is_the_same, name_of, parts_in
 from multigraft.cli.text import shown
 from multigraft.errors import MultigraftError, RecordError
 from multigraft.records.reader import RunRecord
@@ -54,13 +54,21 @@ def results_of_task(record: RunRecord, scorers: Collection[str]) -> TaskResults 
     except MultigraftError as error:  # a task file of the user's may have moved since
         return TaskResults(named, notes=(str(error),))
     graders = [name_of(part) for part in task.grade]
-    speaking = [name for name in graders if name in scorers]
+    speaking = list(dict.fromkeys(name for part in task.grade for name in _names(part, task.name, record.settings) if name in scorers))
     if not speaking:
         why = f"none of its graders ({', '.join(graders)}) has scored this run; add them: multigraft score {record.folder} --with task"
         return TaskResults(task.name, notes=(why if graders else "it has no graders",))
     summary = task.table.summary
     found = tuple(result for name in speaking for result in _results(record, summary.metrics, name, summary.by))
     return TaskResults(task.name, found, guiding_scorers(record.settings) & frozenset(speaking))
+
+
+def _names(grader: Mapping[str, object], task: str, settings: Mapping[str, Json]) -> list[str]:
+    """Name the scorers that may be this grader: those of the run that score as it does, and one that was added later under the name it would get."""
+    parts = [*parts_in(settings, "reward"), *parts_in(settings, "judge")]
+    others = {name_of(part) for part in parts if not is_the_same(part, grader)}
+    later = [name for name in (name_of(grader), f"{task}_{name_of(grader)}") if name not in others]
+    return [*later, *(name_of(part) for part in parts if is_the_same(part, grader))]
 
 
 def _results(record: RunRecord, metrics: Sequence[str], scorer: str, by: Sequence[str]) -> list[Result]:

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tomli_w
@@ -51,13 +51,18 @@ def write_settings(folder: Path, settings: Mapping[str, Json]) -> None:
         unfinished.replace(path)
 
 
-def refuse_changes(folder: Path, settings: Mapping[str, Json]) -> None:
+def refuse_changes(folder: Path, settings: Mapping[str, Json], shaping: Callable[[Mapping[str, Json]], Mapping[str, Json]] = dict) -> None:
     """Refuse to go on with a run under other settings than it was started with.
+
+    Args:
+        folder: of the run.
+        settings: it is to go on with.
+        shaping: chooses, of either, what shapes the responses; everything by default.
 
     Raises:
         SettingsChangedError: shows each setting that differs.
     """
-    changes = differences(read_settings(folder), settings)
+    changes = differences(shaping(read_settings(folder)), shaping(settings))
     if changes:
         shown = "\n".join(f"  {change}" for change in changes)
         message = (
@@ -75,10 +80,6 @@ def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[s
     names = sorted(flat_before.keys() | flat_after.keys())
     changed = [name for name in names if flat_before.get(name) != flat_after.get(name)]
     return [f"{name}: {_shown(flat_before, name)} -> {_shown(flat_after, name)}" for name in changed]
-
-
-def _is_free(name: str) -> bool:
-    return name in FREE_TO_CHANGE or name.split(".", maxsplit=1)[0] in FREE_TO_CHANGE
 
 
 def _flat(value: object, name: str = "") -> list[tuple[str, object]]:
