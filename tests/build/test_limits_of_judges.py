@@ -6,7 +6,7 @@ from multigraft.build.run import plan_of
 from multigraft.config import RunFile, checked
 from multigraft.errors import BudgetError
 
-PRICED = {"price": {"prompt": 1.0, "completion": 1.0}}
+PRICED: dict[str, object] = {"price": {"prompt": 1.0, "completion": 1.0}}
 
 
 def run_file(ann: dict[str, object], critic: dict[str, object], *, budget: dict[str, object], apart: dict[str, object], guide: bool = False) -> RunFile:
