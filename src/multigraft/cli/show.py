@@ -14,9 +14,9 @@ def show(
     prompt: Annotated[str | None, typer.Argument(help="Number, id (or its beginning) or name of a prompt; default: totals of the run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the totals of a run and the results of its task, or the tree of one prompt.
+    """Show the totals of a run, or the tree of one prompt.
 
-    The path to the best response is marked. Works while the run is being made as well.
+    A run with a task also has the task's results. The path to the best response is marked. Works while the run is being made as well.
     """
     from rich.console import Console
 
