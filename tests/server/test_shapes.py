@@ -134,7 +134,7 @@ def test_what_a_hostile_server_says_of_a_score() -> None:
     wrong: list[dict[str, Json]] = [{"score": "0.9"}, {"score": True}, {"score": None}, {"score": 1.0, "reason": "because"}, {"score": 1.0, "reason": 3}, {}]
     for item in wrong:
         assert (score_of(item).value, score_of(item).reason) == (None, FailureKind.INVALID_SCORE)
-    odd = score_of({"score": 1, "message": 3, "truncated": "yes", "answer": 3, "details": {"a": "1", "b": True, "c": float("inf"), "d": 2}})
+    odd = score_of({"score": 1, "message": 3, "truncated": "yes", "answer": 3, "details": {"a": "1", "b": True, "c": float("inf"), "d": 2, "e": 10**400}})
     assert odd == Score(1.0, details={"d": 2.0})
     assert score_of({"score": 5.0, "reason": "context", "message": "m" * 999}) == Score(None, FailureKind.CONTEXT, "m" * 300)
 

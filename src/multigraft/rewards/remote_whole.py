@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import cast
 
 from multigraft.rewards.scores import scored, unscored
@@ -93,5 +92,4 @@ def score_of(item: Mapping[str, Json]) -> Score:
 def _details(given: Json) -> dict[str, float]:
     if not isinstance(given, dict):
         return {}
-    numbers = {name: value for name, value in given.items() if isinstance(value, int | float) and not isinstance(value, bool)}
-    return {name: float(value) for name, value in numbers.items() if isfinite(value)}
+    return {name: number for name, value in given.items() if (number := scored(value).value) is not None}
