@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from multigraft.errors import SandboxError
 from multigraft.puzzles.table import FAMILIES
 from multigraft.rewards.puzzle import Puzzle
 from multigraft.sandbox.sandbox import Sandbox
@@ -58,6 +59,21 @@ async def test_programs_without_a_sandbox_have_a_reason() -> None:
     (prompt,) = prompts(family="pylambda", count="1")
     (score,) = await Puzzle().score([answer(prompt, "f = lambda xs: 0")])
     assert (score.value, score.reason) == (None, FailureKind.UNSCORABLE)
+
+
+class Missing(Sandbox):
+    """A sandbox on a machine that lacks what its walls are made of."""
+
+    async def start(self) -> None:
+        message = "bubblewrap is not installed"
+        raise SandboxError(message)
+
+
+async def test_programs_that_cannot_be_run_here_are_scored_once_they_can() -> None:
+    (prompt,) = prompts(family="pylambda", count="1")
+    (score,) = await Puzzle(sandbox=Missing()).score([answer(prompt, "f = lambda xs: 0")])
+    assert (score.value, score.reason, score.retryable) == (None, FailureKind.UNAVAILABLE, True)
+    assert score.message == "bubblewrap is not installed"
 
 
 async def test_programs_are_judged_by_their_tests() -> None:

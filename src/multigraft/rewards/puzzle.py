@@ -99,7 +99,7 @@ class Puzzle:
                 try:
                     await self._tests.start()
                 except SandboxError as error:
-                    return [unscored(FailureKind.UNSCORABLE, str(error)) for _ in candidates]
+                    return [unscored(FailureKind.UNAVAILABLE, str(error), retryable=True) for _ in candidates]
                 self._started = True
         return await self._tests.score(candidates)
 
