@@ -38,7 +38,7 @@ class Juror:
     @property
     def version(self) -> str:
         """Of the scorer."""
-        return self.scoring.reward.version if isinstance(self.scoring, Scoring) else self.scoring.version
+        return self.scoring.version
 
     def chosen(self, record: PromptRecord) -> list[int]:
         """Return the ids of the calls whose responses it judges, in their order."""

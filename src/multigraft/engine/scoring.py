@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from multigraft.engine.halt import Halt
 from multigraft.rewards.scores import scored
@@ -34,6 +35,11 @@ class Scoring:
         self._waiting: list[tuple[Candidate, asyncio.Future[Score]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._collecting = False
+
+    @cached_property
+    def version(self) -> str:
+        """Of the scorer, asked for once: some look at files to tell it, and every score is recorded with it."""
+        return self.reward.version
 
     async def score(self, candidate: Candidate) -> Score:
         """Score one response; the value is finite or None, and retryable where a later session may find one."""

@@ -120,7 +120,7 @@ class Workshop:
         found = await scores_of(self.scorings, candidate, known)
         for scoring in self.scorings:
             if (score := found.get(scoring.reward.name)) is not None:
-                self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.reward.version, score))
+                self.log.append(ScoreRow(number, step.call.call_id, scoring.reward.name, scoring.version, score))
         return replace(step, scores=kept | found)
 
     async def rank(self, entry: Entry, steps: Sequence[Stepped]) -> list[Stepped]:
