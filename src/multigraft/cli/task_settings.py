@@ -25,8 +25,8 @@ def task_table(name: str, items: Path | None, options: Sequence[str]) -> dict[st
         InputError: an option in another form, or a value that does not fit.
         UnknownNameError: no such task, or no such option of it.
     """
-    task, given = load_task(name), options_of(options)
-    task.options(given)
+    chosen = load_task(name).options(options_of(options))
+    given = {option: list(values) if len(values) > 1 else values[0] for option, values in chosen.values.items() if option in chosen.by_the_user}
     table: dict[str, object] = {"name": str(Path(name).absolute()) if Path(name).suffix == ".toml" else name}
     if items is not None:
         table["items"] = str(items.absolute())
