@@ -34,7 +34,7 @@ async def rewards_after_session(folder: Path, judge: Model, limits: Limits = NO_
     log = RunLog(folder)
     with RunRecord(folder) as record:
         found = resume(record, STRATEGY, ["m0"], 0, alone("judge"))
-        waiting = [prompt for prompt in map(record.prompt, record.unscored(["judge"])) if prompt.prompt.prompt_id in found.finished]
+        waiting = [number for number in record.unscored(["judge"]) if number in found.ended]
         run = VirtualRun(
             strategy=STRATEGY,
             models=[ScriptedModel(name="m0")],
@@ -44,7 +44,7 @@ async def rewards_after_session(folder: Path, judge: Model, limits: Limits = NO_
             resumption=found,
             limits=limits,
         )
-        await run.run(prompts_of(3), {prompt.prompt.prompt_id: prompt for prompt in waiting})
+        await run.run(prompts_of(3), map(record.prompt, waiting))
         log.close()
         return [call.reward for prompt in record.prompts() for call in prompt.calls.values()]
 

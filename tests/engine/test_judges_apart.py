@@ -147,8 +147,7 @@ async def ranked_run(folder: Path, ranking: ByLength, limits: Limits = NO_LIMITS
     strategy = Parallel(num_responses=6)
     with RunRecord(folder) as record:
         found: Resumption = resume(record, strategy, ["m0", "m1"], 0, alone(ranking.name))
-        waiting = [prompt for prompt in map(record.prompt, record.unscored([ranking.name])) if prompt.prompt.prompt_id in found.finished]
-    unscored = {prompt.prompt.prompt_id: prompt for prompt in waiting}
+        unscored = [record.prompt(number) for number in record.unscored([ranking.name]) if number in found.ended]
     models = [ScriptedModel(name="m0"), ScriptedModel(name="m1")]
     run = VirtualRun(strategy=strategy, models=models, reward_of=lambda _: Scripted(), ranking=ranking, log=log, resumption=found, limits=limits)
     await run.run(PROMPTS, unscored)

@@ -32,7 +32,7 @@ async def one_session(folder: Path, broken: list[bool], scored: list[str]) -> Kn
     with RunRecord(folder) as record:
         combination = made(log, broken, scored, Resumption()).combination
         found = resume(record, STRATEGY, ["m0"], 0, combination)
-        unscored = {prompt.prompt.prompt_id: prompt for prompt in map(record.prompt, record.unscored(["flaky"]))}
+        unscored = list(map(record.prompt, record.unscored(["flaky"])))
     run = made(log, broken, scored, found)
     await run.run(PROMPTS, unscored)
     log.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -137,7 +137,7 @@ class VirtualRun:
             judging=self.judging_of(self.purchases, self.halt),
         )
 
-    async def run(self, prompts: Sequence[Prompt], rescored: Mapping[str, PromptRecord] | None = None) -> Tally:
+    async def run(self, prompts: Sequence[Prompt], rescored: Iterable[PromptRecord] = ()) -> Tally:
         return await self.campaign.run(prompts, rescored)
 
 

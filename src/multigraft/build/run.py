@@ -2,7 +2,7 @@
 
 import math
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -47,8 +47,8 @@ class Opened:
     """A run that is ready to go on."""
 
     campaign: Campaign
-    unscored: dict[str, PromptRecord]
-    """Finished prompts with responses that lack a reward for a passing reason, by id."""
+    unscored: Iterator[PromptRecord]
+    """Finished prompts with responses that lack a reward for a passing reason; each is read when its turn comes, as they may be all there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +217,10 @@ def facts_of(plan: Plan) -> dict[str, str]:
     return facts | plan.sandbox.facts()
 
 
-def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, dict[str, PromptRecord]]:
+def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, Iterator[PromptRecord]]:
     combination = plan.rewards.combination
     found = resume(record, plan.strategy, plan.names, plan.run_file.seed, combination, cost_unit=_cost_unit(plan))
-    numbers = record.unscored(names_of(combination))
-    unscored = {prompt.prompt.prompt_id: prompt for prompt in map(record.prompt, numbers) if prompt.prompt.prompt_id in found.finished}
-    return found, unscored
+    return found, map(record.prompt, [number for number in record.unscored(names_of(combination)) if number in found.ended])
 
 
 def _asked(strategy: Strategy[Any], names: tuple[str, ...]) -> tuple[str, ...]:

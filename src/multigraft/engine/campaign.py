@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,17 +93,17 @@ class Campaign:
         """Seconds worked on the run, earlier processes included."""
         return self.resumption.seconds + time.monotonic() - self.began_s
 
-    async def run(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord] | None = None) -> Tally:
+    async def run(self, prompts: Iterable[Prompt], rescored: Iterable[PromptRecord] = ()) -> Tally:
         """Work through the prompts.
 
         Args:
             prompts: all of the run, in any order; finished ones are passed over, unfinished ones of the record come first.
-            rescored: finished prompts of the record, by id, some of whose responses lack a reward for a passing reason.
+            rescored: finished prompts of the record some of whose responses lack a reward for a passing reason; read one by one.
 
         Raises:
             RecordError: the record cannot be written; what it holds is safe.
         """
-        queue = self._order(prompts, rescored or {})
+        queue = self._order(prompts, rescored)
         workers = [asyncio.create_task(self._work(queue), name=f"prompts {index}") for index in range(self.prompts_in_flight)]
         clock = asyncio.create_task(self._clock(), name="clock")
         try:
@@ -132,17 +132,19 @@ class Campaign:
                 if time.monotonic() > until_s:
                     return
 
-    def _order(self, prompts: Iterable[Prompt], rescored: Mapping[str, PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt | int]:
+    def _order(self, prompts: Iterable[Prompt], rescored: Iterable[PromptRecord]) -> Iterator[PromptRecord | Restored | Prompt | int]:
         # Those whose rewards are still to be found are judged after that, as which of their responses is the best may change.
-        ended = sorted(self.resumption.ended - {record.number for record in rescored.values()})
-        yield from rescored.values()
+        ended = set(self.resumption.ended)
+        for record in rescored:
+            ended.discard(record.number)
+            yield record
         unfinished = dict(self.resumption.unfinished)
         yield from unfinished.values()
         for prompt in prompts:
             if prompt.prompt_id not in unfinished and prompt.prompt_id not in self.resumption.finished:
                 yield prompt
         if self.judging is not None:
-            yield from ended
+            yield from sorted(ended)
 
     async def _work(self, queue: Iterator[PromptRecord | Restored | Prompt | int]) -> None:
         for waiting in queue:
