@@ -26,6 +26,8 @@ from multigraft.types import Json, Model, Sampling
 
 _SERVING = ("threads", "slots", "context_tokens", "min_p", "top_k", "repeat_penalty")
 """Fields of a model's table that are settings of its server."""
+_WAYS = {"api", "few_shot", "extra_body", "answers", "min_p", "top_k", "repeat_penalty"}
+"""Fields that change what a model replies, beside the sampling that a judge brings along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class BuiltModel:
     max_in_flight: int
     """Requests it works on at once."""
     identity: str
-    """What it is, for versions of judges: its name, source or endpoint."""
+    """What it is, for versions of judges: its name, source or endpoint, and how it is used."""
     closing: Closing | None
     starting: LocalModel | None
     """An embedded model, whose weights are to be fetched and whose server is to be started."""
@@ -73,7 +75,7 @@ def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Pr
             weights=weights, name=table.name, serving=replace(weights.serving, **changes), progress=progress, few_shot=few_shot, extra_body=extra_body
         )
         cost = _cost(table, run_file, known_shape(weights.upstream or weights.name) or shape_of_weights(weights), local.prompt_overhead_tokens)
-        return BuiltModel(local, cost, contestant, local.max_in_flight, f"{table.name} {weights.source}", local, local)
+        return BuiltModel(local, cost, contestant, local.max_in_flight, _identity(f"{table.name} {weights.source}", table), local, local)
     if table.kind == "openai":
         chat = OpenAIChat(
             name=table.name,
@@ -86,9 +88,17 @@ def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Pr
         )
         cost = _cost(table, run_file, known_shape(table.model or table.name), chat.prompt_overhead_tokens)
         in_flight = sum(endpoint.max_in_flight for endpoint in table.endpoints)
-        return BuiltModel(chat, cost, contestant, in_flight, f"{table.name} {table.model or ''} {' '.join(chat.endpoints.urls)}", chat, None)
+        identity = _identity(f"{table.name} {table.model or ''} {' '.join(chat.endpoints.urls)}", table)
+        return BuiltModel(chat, cost, contestant, in_flight, identity, chat, None)
     scripted = ScriptedModel(name=table.name, answers=table.answers or None)
-    return BuiltModel(scripted, _cost(table, run_file, known_shape(table.name), 0), contestant, 64, f"{table.name} scripted", None, None)
+    identity = _identity(f"{table.name} scripted", table)
+    return BuiltModel(scripted, _cost(table, run_file, known_shape(table.name), 0), contestant, 64, identity, None, None)
+
+
+def _identity(where: str, table: ModelTable) -> str:
+    """Tell models of one place apart that would answer the same question differently."""
+    ways = table.model_dump(mode="json", include=_WAYS, exclude_defaults=True)
+    return f"{where} {json.dumps(ways, sort_keys=True)}" if ways else where
 
 
 def _weights(table: ModelTable) -> LocalWeights:
