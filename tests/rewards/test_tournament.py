@@ -191,6 +191,16 @@ async def test_a_response_that_nothing_decides_has_no_score() -> None:
             assert score.details["undecided"] == 1.0
 
 
+async def test_who_was_only_left_over_has_no_score() -> None:
+    undecided = ScriptedComparer(lambda first, second: Score(None, FailureKind.UNREADABLE, "Hm"))
+    scores = await Tournament(comparer=undecided).rank(responses("a", "bb", "ccc"))
+    assert [score.value for score in scores] == [None] * 3
+    assert sorted(str(score.reason) for score in scores) == ["unreadable", "unreadable", "unscorable"]
+    scores = await Tournament(comparer=ScriptedComparer(by_length), form="swiss", rounds=1).rank(responses("a", "bb", "ccc"))
+    (left_over,) = [score for score in scores if score.value is None]
+    assert (left_over.reason, left_over.message) == (FailureKind.UNSCORABLE, "no comparison was decided; won 0, tied 0, lost 0, sat out 1")
+
+
 async def test_a_failure_that_may_pass_stops_the_tournament() -> None:
     late = Score(None, FailureKind.TIMEOUT, "late", retryable=True)
     comparer = ScriptedComparer(lambda first, second: late if {len(first), len(second)} == {4, 3} else by_length(first, second))
@@ -202,8 +212,8 @@ async def test_a_failure_that_may_pass_stops_the_tournament() -> None:
         if len(comparer.rounds) == 2 and scores[0].value is None:
             break
         seed += 1
-    assert [score.value for score in scores] == [None, None, 0.0, 0.0]  # the others are out, whatever the final brings
-    assert scores[0] == scores[1] == Score(None, FailureKind.TIMEOUT, "the tournament could not go on: late", retryable=True)
+    # The others are out, whatever the final brings, and yet none of them may pass for the best meanwhile.
+    assert scores == [Score(None, FailureKind.TIMEOUT, "the tournament could not go on: late", retryable=True)] * 4
     swiss = await Tournament(comparer=comparer, form="swiss", seed=seed).rank(candidates)
     assert swiss == [scores[0]] * 4
 

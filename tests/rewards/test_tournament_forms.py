@@ -108,13 +108,6 @@ def test_one_who_is_left_without_a_decided_comparison_has_not_won() -> None:
     assert form.values() == [None, None, None]
 
 
-def test_settled_are_those_who_are_out() -> None:
-    form = knock_out(4)
-    assert form.settled() == set()
-    form.tell([1.0, 0.0])
-    assert form.settled() == {1, 2}
-
-
 def test_a_swiss_tournament_by_hand() -> None:
     form = Swiss(4)
     # 0 beats 1, 2 beats 3; then the winners meet and the losers.

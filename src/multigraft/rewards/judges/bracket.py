@@ -1,7 +1,6 @@
 """What the forms of a tournament share: entrants are numbers, and a round is a list of pairs with how each came out."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -69,10 +68,6 @@ class Form(Protocol):
 
     def values(self) -> Sequence[float | None]:
         """Return the value of each entrant in [0, 1]; None: no comparison of it was decided."""
-        ...
-
-    def settled(self) -> AbstractSet[int]:
-        """Return the entrants whose value nothing that is still to come can change."""
         ...
 
 

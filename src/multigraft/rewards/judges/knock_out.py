@@ -1,7 +1,6 @@
 """The knock-out: who loses is out."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from multigraft.randomness import Draws
 from multigraft.rewards.judges.bracket import UNDECIDED, Pair, Result, Tally, rounds_for, turned
@@ -60,10 +59,6 @@ class KnockOut:
             None if not tally.decided else 1.0 if entrant in won else survived / self._rounds
             for entrant, (tally, survived) in enumerate(zip(self.tallies, self._survived, strict=True))
         ]
-
-    def settled(self) -> AbstractSet[int]:
-        """Return who is out."""
-        return set(range(len(self.tallies))) - set(self._remaining)
 
     def _meeting(self) -> list[int]:
         if len(self._remaining) % 2 == 0:

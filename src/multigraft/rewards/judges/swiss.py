@@ -1,7 +1,6 @@
 """The Swiss system: everybody plays every round, against one with as many points."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from math import fsum
 
 from multigraft.rewards.judges.bracket import UNDECIDED, Pair, Result, Tally, rounds_for, turned
@@ -78,10 +77,6 @@ class Swiss:
         """Return the mean over the entrant's opponents of their mean points; 0 without any."""
         opponents = [self.tallies[opponent] for opponent in self._decided[entrant]]
         return fsum(tally.points / tally.decided for tally in opponents) / max(1, len(opponents))
-
-    def settled(self) -> AbstractSet[int]:
-        """Return nobody before the last round is over: each moves everybody's opponents."""
-        return set(range(len(self.tallies))) if self._played >= self.rounds else set()
 
     def _round(self) -> list[Pair]:
         if self._played >= self.rounds:

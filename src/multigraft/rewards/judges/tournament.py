@@ -144,6 +144,9 @@ class Tournament:
         entrants = Draws(self._seed, "draw", prompt_id).shuffled(list(by_text.values()))
         form: Form = Swiss(len(entrants), self._rounds) if self._form == "swiss" else KnockOut(len(entrants), Draws(self._seed, "lots", prompt_id))
         course = await self._played(form, entrants)
+        if course.stopped is not None:
+            # Nobody has a score then, also not who is out already: they would pass for the best as long as the better ones have none.
+            return [replace(course.stopped, message=f"the tournament could not go on: {course.stopped.message}")] * len(candidates)
         values = form.values()
         scores = {entrant.completion.text: _score(form, course, number, values[number]) for number, entrant in enumerate(entrants)}
         return [scores[candidate.completion.text] for candidate in candidates]
@@ -180,15 +183,15 @@ class Tournament:
 
 
 def _score(form: Form, course: _Course, number: int, value: float | None) -> Score:
-    if course.stopped is not None and number not in form.settled():
-        return replace(course.stopped, message=f"the tournament could not go on: {course.stopped.message}")
     tally = form.tallies[number]
     details = _details(tally, course)
     if isinstance(form, Swiss):
         details["buchholz"] = form.buchholz(number)
     said = _in_words(tally, course)
     if value is None:
-        return replace(unscored(course.reasons[number], f"no comparison was decided; {said}"), details=details)
+        # Who was only ever left over, as when nobody else went on, has no undecided comparison either.
+        reason = course.reasons.get(number, FailureKind.UNSCORABLE)
+        return replace(unscored(reason, f"no comparison was decided; {said}"), details=details)
     return scored(value, "the only response" if len(form.tallies) == 1 else said, details=details)
 
 
