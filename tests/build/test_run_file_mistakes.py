@@ -30,6 +30,10 @@ def endpoint(url: str) -> str:
             "field 'reward.parts[0].template': must be a text, or the name of a file as file:PATH, not 5",
         ),
         (run_file(reward="kind = 'rules'\nweight = '2'"), "field 'reward.parts.0.weight': Input should be a valid number, not '2'"),
+        (
+            run_file(reward="kind = 'panel'\n[[reward.parts.judges]]\nkind = 'tournament'\nmodel = 'ann'"),
+            "field 'reward.parts[0].judges[0]': 'tournament' compares the responses of a prompt when all are there",
+        ),
         (run_file(strategy="n = true"), "field 'strategy.n': Input should be a valid integer, not True"),
     ],
 )

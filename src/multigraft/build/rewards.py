@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
-from multigraft.build.scorers import Surroundings, asked_models, build_scorer, repeats_itself, takes
+from multigraft.build.scorers import Surroundings, asked_models, build_scorer, is_ranking, is_reward, repeats_itself, takes
 from multigraft.config import JudgeTable, RewardTable, ScorerTable
 from multigraft.engine.judging import At
 from multigraft.errors import InputError
@@ -93,16 +92,6 @@ def build_judges(table: JudgeTable, surroundings: Surroundings, taken: Sequence[
             raise InputError(message, field=f"{place}.name")
         judges.append(BuiltJudge(scorer, not repeats_itself(part), part.at))
     return tuple(judges)
-
-
-def is_reward(scorer: Reward | Ranking) -> TypeGuard[Reward]:
-    """Say whether a scorer scores responses one by one."""
-    return hasattr(scorer, "score")
-
-
-def is_ranking(scorer: Reward | Ranking) -> TypeGuard[Ranking]:
-    """Say whether a scorer only compares."""
-    return not is_reward(scorer)
 
 
 def needs_logprobs(parts: Iterable[ScorerTable]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from multigraft.build.endpoints import endpoints_of
 from multigraft.build.rules import build_rules
@@ -12,7 +12,7 @@ from multigraft.config import ConcurrencyTable, ScorerTable, checked_table
 from multigraft.errors import InputError, boundary
 from multigraft.rewards.table import Scorer, reward_class
 from multigraft.tasks.answers import read_answers
-from multigraft.types import Ask
+from multigraft.types import Ask, Ranking, Reward
 
 if TYPE_CHECKING:  # only runs that run code load it
     from multigraft.sandbox.sandbox import Sandbox
@@ -54,6 +54,16 @@ def build_scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> S
         raise InputError(str(error), field=place) from error
     surroundings.opened.append(scorer)
     return scorer
+
+
+def is_reward(scorer: Scorer) -> TypeGuard[Reward]:
+    """Say whether a scorer scores responses one by one."""
+    return hasattr(scorer, "score")
+
+
+def is_ranking(scorer: Scorer) -> TypeGuard[Ranking]:
+    """Say whether a scorer only compares."""
+    return not is_reward(scorer)
 
 
 def takes(kind: str, parameter: str) -> bool:
@@ -102,7 +112,7 @@ def _scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> Scorer
         raise InputError(message, field=f"{place}.endpoints")
     if NESTED in parameters:
         settings.pop(NESTED, None)
-        filled[NESTED] = [build_scorer(inner, f"{place}.{NESTED}[{index}]", surroundings) for index, inner in enumerate(_nested(part, place))]
+        filled[NESTED] = [_judge(inner, f"{place}.{NESTED}[{index}]", surroundings) for index, inner in enumerate(_nested(part, place))]
     if "sandbox" in parameters:
         filled["sandbox"] = surroundings.sandbox()
     if "baselines" in parameters and "baseline" in settings:
@@ -110,6 +120,14 @@ def _scorer(part: ScorerTable, place: str, surroundings: Surroundings) -> Scorer
     if "template" in settings:
         settings["template"] = _text(settings["template"], place)
     return build_rules(settings, place, part.name or part.kind) if part.kind == "rules" else made(maker, place, settings, **filled)
+
+
+def _judge(part: ScorerTable, place: str, surroundings: Surroundings) -> Reward:
+    scorer = build_scorer(part, place, surroundings)
+    if not is_reward(scorer):
+        message = f"'{scorer.name}' compares the responses of a prompt when all are there, so it cannot be one judge of several; take one such as pairwise"
+        raise InputError(message, field=place)
+    return scorer
 
 
 def _asked(part: ScorerTable, place: str, surroundings: Surroundings) -> tuple[Ask, str]:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import cast
 
-from multigraft.build.rewards import BuiltJudge, is_reward
+from multigraft.build.rewards import BuiltJudge
+from multigraft.build.scorers import is_reward
 from multigraft.engine.halt import Halt
 from multigraft.engine.judging import Juror
 from multigraft.engine.scoring import Scoring

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from multigraft.build.rewards import is_reward, parts_of
+from multigraft.build.rewards import parts_of
 from multigraft.build.sandbox import SandboxOfRun
-from multigraft.build.scorers import NESTED, Surroundings, asked_models, build_scorer, takes
+from multigraft.build.scorers import NESTED, Surroundings, asked_models, build_scorer, is_reward, takes
 from multigraft.config import ConcurrencyTable, RewardPartTable, RewardTable, RunFile, checked, checked_table, read_run_file
 from multigraft.errors import InputError
 from multigraft.types import Ask, Reward
