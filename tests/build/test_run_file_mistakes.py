@@ -34,6 +34,12 @@ def endpoint(url: str) -> str:
             run_file(reward="kind = 'panel'\n[[reward.parts.judges]]\nkind = 'tournament'\nmodel = 'ann'"),
             "field 'reward.parts[0].judges[0]': 'tournament' compares the responses of a prompt when all are there",
         ),
+        (run_file(reward="kind = 'unit_tests'\nwall_s = 'long'"), "field 'reward.parts[0].wall_s': must be a number, not 'long'"),
+        (run_file(reward="kind = 'math'\nworkers = 2.5"), "field 'reward.parts[0].workers': must be a whole number, not 2.5"),
+        (run_file(reward="kind = 'math'\nworkers = true"), "field 'reward.parts[0].workers': must be a whole number, not True"),
+        (run_file(reward="kind = 'similarity'\nmax_tokens = 'all'"), "field 'reward.parts[0].max_tokens': must be a whole number, not 'all'"),
+        (run_file(reward="kind = 'pairwise'\nmodel = 'ann'\nagainst = 7"), "field 'reward.parts[0].against': must be a text, not 7"),
+        (run_file(reward="kind = 'pairwise'\nmodel = 'ann'\nboth_orders = 1"), "field 'reward.parts[0].both_orders': must be true or false, not 1"),
         (run_file(strategy="n = true"), "field 'strategy.n': Input should be a valid integer, not True"),
     ],
 )
@@ -60,3 +66,15 @@ def test_a_field_that_is_unknown_is_named_and_its_value_is_not_shown(change: dic
         checked({"models": [{"name": "ann", "kind": "scripted"} | change]})
     assert message in str(caught.value)
     assert "hush" not in str(caught.value)
+
+
+def test_lists_and_whole_numbers_are_taken_where_they_fit(tmp_path: Path) -> None:
+    parts = (
+        "kind = 'judge'\nmodel = 'ann'\nyes = ['ja']",
+        "kind = 'graded_judge'\nmodel = 'ann'\nscale = [0, 5]\ntemperature = 1",
+        "kind = 'math'\nlimit_s = 2",
+    )
+    path = tmp_path / "run.toml"
+    for part in parts:
+        path.write_text(run_file(reward=part), "utf-8")
+        assert plan_of(checked(read_run_file(path), "run.toml")).rewards.rewards
