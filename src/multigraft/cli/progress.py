@@ -60,7 +60,7 @@ async def _lines(console: Console, campaign: Campaign, num_prompts: int) -> None
         await asyncio.sleep(LINE_INTERVAL_S)
         tally = campaign.tally
         line = f"{time.monotonic() - began:.0f} s: {tally.prompts_ended} of {num_prompts} prompts, {tally.responses} responses, {_facts(campaign)}"
-        console.print(Text(line))
+        console.print(Text(line), soft_wrap=True)
 
 
 def _facts(campaign: Campaign) -> str:
