@@ -1,6 +1,7 @@
 """From one table of a run file to one scorer: what its constructor asks for by name is found in the run around it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -75,8 +76,9 @@ def asked_models(part: ScorerTable) -> Iterator[str]:
     """Name the chat models that a scorer, or a scorer within it, asks."""
     if part.model is not None and takes(part.kind, "ask"):
         yield part.model
-    for inner in _nested(part, part.kind):
-        yield from asked_models(inner)
+    with suppress(InputError):  # what is wrong within is said where the scorer is built, with its place
+        for inner in _nested(part, part.kind):
+            yield from asked_models(inner)
 
 
 def repeats_itself(part: ScorerTable) -> bool:
