@@ -163,3 +163,17 @@ def test_a_task_of_a_run_file(tmp_path: Path) -> None:
     assert (totals["prompts"], scored(totals)) == (3, {"confidence": 3, "puzzle": 3})
     (tmp_path / "wrong.toml").write_text('[task]\nname = "puzzles"\noptions = { cuont = 4 }\n[[models]]\nname = "ann"\nkind = "scripted"\n', "utf-8")
     assert "unknown option of the task 'cuont'. Did you mean 'count'?" in refused("synth", "-c", tmp_path / "wrong.toml", "-o", tmp_path / "other")
+
+
+def test_the_data_say_what_judged_from_outside(gsm8k: Path, tmp_path: Path) -> None:
+    run, data = tmp_path / "run", tmp_path / "all.jsonl"
+    synth(run, gsm8k, "--task", "gsm8k", "--reward", "confidence")
+    totals_of("score", run, "--with", "scripted", "--json", "-q")
+    assert multigraft("export", run, "--all", data).exit_code == 0
+    rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
+    external = [{score["scorer"]: score["external"] for score in row["scores"]} for row in rows]
+    assert external == [{"confidence": False, "rules": True, "scripted": True}] * 4
+    card = (tmp_path / "all.jsonl.card.md").read_text("utf-8")
+    assert '"name": "gsm8k"' in card
+    assert '"kind": "rules"' in card
+    assert str(tmp_path) not in card

@@ -128,6 +128,14 @@ def test_settings_in_any_form_are_borne() -> None:
     }
 
 
+def test_places_of_this_machine_are_left_out() -> None:
+    settings: dict[str, Json] = {
+        "task": {"name": "/home/me/capitals.toml", "items": "/home/me/items.jsonl", "options": {"count": 3}},
+        "judge": {"parts": [{"kind": "remote", "endpoints": [{"url": "http://me"}]}]},
+    }
+    assert public_settings(settings) == {"task": {"name": "capitals", "options": {"count": 3}}, "judge": {"parts": [{"kind": "remote"}]}}
+
+
 @pytest.mark.parametrize("settings_given", [{}, {"strategy": None, "models": None, "seed": None}, {"strategy": "toa"}, {"strategy": {"toa": {"tau": 1}}}])
 def test_a_card_needs_no_settings(tmp_path: Path, make_record: Make, settings_given: dict[str, Json]) -> None:
     card = render_card(exported(make_record, tmp_path, BestResponses(), "sft.parquet"), settings_given)

@@ -16,7 +16,7 @@ from multigraft.records.folder import write_settings
 from multigraft.records.log import RunLog
 from multigraft.records.reader import RunRecord
 from multigraft.records.rows import EndRow, OutcomeRow, PromptRow, ResponseRow, ScoreRow, SentRow
-from multigraft.types import Call, Completion, Finish, Message, Prompt, Role, Score, Usage
+from multigraft.types import Call, Completion, Finish, Json, Message, Prompt, Role, Score, Usage
 
 
 async def write_run(folder: Path) -> None:
@@ -31,6 +31,8 @@ async def write_run(folder: Path) -> None:
                 break
             log.append(ResponseRow(number, call, "d", Completion(f"A{call_id}\x00", Finish.STOP, Usage(5, 5)), Amount(1.0, 10, 0.1, 1)))
             log.append(ScoreRow(number, call_id, "rules", "1", Score(call_id / 2)))
+            if call_id == 1:
+                log.append(ScoreRow(number, call_id, "steps", "2", Score(0.25, answer="42", details={"step 1": 0.5, "step 2": 0.25})))
             log.append(OutcomeRow(number, call_id, call_id / 2, None, call_id + 1))
         if number < 2:
             log.append(EndRow(number, "done"))
@@ -43,7 +45,8 @@ async def test_a_recorded_run_becomes_datasets(tmp_path: Path) -> None:
     targets = [
         Target(BestResponses(), tmp_path / "sft.jsonl"),
         Target(PreferencePairs(), tmp_path / "dpo.parquet"),
-        Target(AllResponses(), tmp_path / "all.parquet"),
+        Target(AllResponses(guiding=frozenset({"rules"})), tmp_path / "all.parquet"),
+        Target(AllResponses(guiding=frozenset({"rules"})), tmp_path / "all.jsonl"),
     ]
 
     with RunRecord(tmp_path / "run") as run:
@@ -59,7 +62,13 @@ async def test_a_recorded_run_becomes_datasets(tmp_path: Path) -> None:
     assert dpo["chosen"].to_list()[2] == [{"role": "assistant", "content": "A1\x00"}]
     assert dpo["prompt"].to_list()[2] == [{"role": "user", "content": "Q2\u2028"}]
     assert dpo["topic"].to_list() == [[0], [1], [2]]
-    assert everything["scores"].to_list()[1] == [{"scorer": "rules", "value": 0.5, "reason": None}]
+    nothing: dict[str, Json] = {"reason": None, "answer": None, "details": [], "truncated": False}
+    steps = [{"name": "step 1", "value": 0.5}, {"name": "step 2", "value": 0.25}]
+    assert everything["scores"].to_list()[1] == [
+        nothing | {"scorer": "rules", "version": "1", "value": 0.5, "external": False},
+        nothing | {"scorer": "steps", "version": "2", "value": 0.25, "answer": "42", "details": steps, "external": True},
+    ]
+    assert pl.read_ndjson(targets[3].path, infer_schema_length=None)["scores"].to_list() == everything["scores"].to_list()
     assert (everything.height, found[0].statistics.unfinished) == (8, 1)
     assert all("strategy toa, seed 3" in card.read_text() for card in cards)
 
@@ -71,7 +80,7 @@ from multigraft.budget.amount import Amount
 from multigraft.datasets.everything import AllResponses
 from multigraft.datasets.export import Target, export
 from multigraft.records.reader import CallRecord, PromptRecord
-from multigraft.types import Call, Completion, Finish, Message, Prompt, Role, Usage
+from multigraft.types import Call, Completion, Finish, Json, Message, Prompt, Role, Usage
 
 def record(number):
     calls = {}

@@ -12,7 +12,7 @@ from multigraft.datasets.selection import Counts, Selection
 from multigraft.datasets.sft import BestResponses
 from multigraft.errors import InputError
 from multigraft.records.reader import PromptRecord
-from multigraft.types import Constraint, FailureKind, Message
+from multigraft.types import Constraint, FailureKind, Json, Message, Score
 
 Make = Callable[..., PromptRecord]
 
@@ -186,7 +186,7 @@ def test_everything_has_failures_and_parts(make_record: Make) -> None:
     assert [row["call_id"] for row in rows] == [0, 1, 2]
     assert all(list(row)[: len(AllResponses.columns)] == list(AllResponses.columns) for row in rows)
     assert rows[0]["completion"] == [{"role": "assistant", "content": "a"}]
-    assert rows[0]["scores"] == [{"scorer": "rules", "value": 1.0, "reason": None}, {"scorer": "judge", "value": None, "reason": None}]
+    assert [(said["scorer"], said["value"], said["external"]) for said in scores_of(rows[0])] == [("rules", 1.0, None), ("judge", None, None)]
     assert [(row["failed"], row["failure"], row["reward"], row["best"]) for row in rows] == [
         (False, None, 0.5, True),
         (True, "rate_limit", None, False),
@@ -199,6 +199,30 @@ def test_everything_has_failures_and_parts(make_record: Make) -> None:
     filtered, counts = rows_of(AllResponses(filters=Filters()), record)
     assert [row["call_id"] for row in filtered] == [0]
     assert dict(counts.dropped) == {"failed": 1, "duplicate": 1}
+
+
+def scores_of(row: Row) -> list[dict[str, Json]]:
+    said = row["scores"]
+    assert isinstance(said, list)
+    return [score for score in said if isinstance(score, dict)]
+
+
+def test_everything_each_scorer_said(make_record: Make) -> None:
+    scores = {
+        "math": Score(1.0, answer="42", details={"strict": 1.0, "seconds": 0.5}),
+        "critic": Score(None, FailureKind.UNREADABLE, "no verdict"),
+        "classifier": Score(-3.5, truncated=True),
+    }
+    (row,), _ = rows_of(AllResponses(guiding=frozenset({"classifier"})), make_record({"text": "a", "reward": -3.5, "scores": scores}))
+    nothing: dict[str, Json] = {"reason": None, "answer": None, "details": [], "truncated": False}
+    details = [{"name": "strict", "value": 1.0}, {"name": "seconds", "value": 0.5}]
+    assert row["scores"] == [
+        nothing | {"scorer": "math", "version": "1", "value": 1.0, "answer": "42", "details": details, "external": True},
+        nothing | {"scorer": "critic", "version": "1", "value": None, "reason": "unreadable", "external": True},
+        nothing | {"scorer": "classifier", "version": "1", "value": -3.5, "truncated": True, "external": False},
+    ]
+    keys = AllResponses.columns["scores"].kind.value.removeprefix("list of {").removesuffix("}").split(", ")
+    assert [list(said) for said in scores_of(row)] == [keys] * 3
 
 
 @pytest.mark.parametrize("selection", [BestResponses(), PreferencePairs(), AllResponses()])

@@ -32,6 +32,7 @@ def export(
     Example: multigraft export runs/first --sft sft.jsonl --dpo dpo.parquet
     """
     from multigraft.cli.json_line import json_line
+    from multigraft.cli.scorers_of import guiding_scorers
     from multigraft.datasets.card import write_card
     from multigraft.datasets.everything import AllResponses
     from multigraft.datasets.export import Exported, Target
@@ -41,6 +42,7 @@ def export(
     from multigraft.datasets.sft import BestResponses
     from multigraft.errors import InputError
     from multigraft.models.local.catalogue import CATALOGUE
+    from multigraft.records.folder import read_settings
     from multigraft.records.reader import RunRecord
 
     filters = Filters.keeping(keep or [])
@@ -50,7 +52,7 @@ def export(
     if dpo is not None:
         targets.append(Target(PreferencePairs(rejected_rank=rejected_rank, margin=margin, random=random, seed=seed, filters=filters), dpo))
     if everything is not None:
-        targets.append(Target(AllResponses(), everything))
+        targets.append(Target(AllResponses(guiding=guiding_scorers(read_settings(run))), everything))
     if not targets:
         message = "nothing to write; name a file with --sft, --dpo or --all"
         raise InputError(message)

@@ -24,7 +24,7 @@ class Kind(StrEnum):
     TEXTS = "list of texts"
     INTEGERS = "list of integers"
     NUMBERS = "list of numbers"
-    SCORES = "list of {scorer, value, reason}"
+    SCORES = "list of {scorer, version, value, reason, answer, details, truncated, external}"
     JSON = "JSON text"
 
 

@@ -8,7 +8,7 @@ from multigraft.datasets.columns import ABOUT_PROMPT, PROMPT, Column, Kind, Row,
 from multigraft.datasets.pick import Filters, Rule, rank, reward_of
 from multigraft.datasets.selection import Counts
 from multigraft.records.lineage import Lineage
-from multigraft.records.reader import CallRecord, PromptRecord
+from multigraft.records.reader import CallRecord, PromptRecord, ScoreRecord
 from multigraft.types import Completion, Json, Sample
 
 
@@ -18,9 +18,11 @@ class AllResponses:
 
     Args:
         filters: which responses count; none is left out unless a rule is turned on.
+        guiding: names of the scorers that made the reward; all others are external. None: not known.
     """
 
     filters: Filters = field(default_factory=lambda: Filters(keep=frozenset(Rule)))
+    guiding: frozenset[str] | None = None
 
     name: ClassVar[str] = "all"
     columns: ClassVar[Mapping[str, Column]] = {
@@ -35,7 +37,11 @@ class AllResponses:
         "path": Column(Kind.TEXT, "models from the root to it"),
         "path_call_ids": Column(Kind.INTEGERS, "calls from the root to it"),
         "reward": Column(Kind.NUMBER, "the reward that counts"),
-        "scores": Column(Kind.SCORES, "what each scorer said"),
+        "scores": Column(
+            Kind.SCORES,
+            "what each scorer said: its value or why there is none, the answer it read, the numbers behind the value as a list of {name, value}; "
+            "truncated: it saw only a part; external: the search did not see it",
+        ),
         "best": Column(Kind.FLAG, "it has the highest reward of its prompt"),
         "failed": Column(Kind.FLAG, "the call brought no response"),
         "failure": Column(Kind.TEXT, "why it failed, or why its response has no reward"),
@@ -79,8 +85,26 @@ class AllResponses:
         if not calls:
             counts.skipped["no_response"] += 1
         shared, fields = {**prompt_cells(record), **about_prompt_cells(record)}, field_cells(record, self.columns)
-        rows = [{**shared, **_response(call), **_place(call, lineage), "best": call is best} for call in calls]
+        rows = [{**shared, **_response(call), "scores": self._scores(call), **_place(call, lineage), "best": call is best} for call in calls]
         return [{**{name: row[name] for name in self.columns}, **fields} for row in rows]
+
+    def _scores(self, call: CallRecord) -> Json:
+        return [_said(found) | {"external": None if self.guiding is None else found.scorer not in self.guiding} for found in call.scores.values()]
+
+
+def _said(found: ScoreRecord) -> dict[str, Json]:
+    score = found.score
+    # Names of details differ by scorer and response, so they are values here: every row has the same columns.
+    details: list[Json] = [{"name": name, "value": number} for name, number in score.details.items()]
+    return {
+        "scorer": found.scorer,
+        "version": found.version,
+        "value": score.value,
+        "reason": None if score.reason is None else score.reason.value,
+        "answer": score.answer,
+        "details": details,
+        "truncated": score.truncated,
+    }
 
 
 def _place(call: CallRecord, lineage: Lineage) -> Row:
@@ -100,16 +124,11 @@ def _place(call: CallRecord, lineage: Lineage) -> Row:
 
 def _response(call: CallRecord) -> Row:
     sample = call.sample
-    scores: list[Json] = [
-        {"scorer": found.scorer, "value": found.score.value, "reason": None if found.score.reason is None else found.score.reason.value}
-        for found in call.scores.values()
-    ]
     attempts: list[Json] = [kind.value for kind in call.attempts]
     failure = call.reason if isinstance(sample, Completion) else sample.kind
     return {
         **_answer(sample),
         "reward": reward_of(call),
-        "scores": scores,
         "failed": not isinstance(sample, Completion),
         "failure": None if failure is None else failure.value,
         "attempts": attempts,

@@ -1,12 +1,15 @@
 """What a dataset card may say of a run's settings: all that shaped the data, and nothing of where and with which keys the models were reached."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import NamedTuple
 
 from multigraft.types import Json
 
-_PRIVATE = frozenset({"api_key", "api_key_env", "authorization", "base_url", "endpoint", "endpoints", "header", "headers", "key", "key_env", "url", "urls"})
-_SECTIONS = ("strategy", "reward", "rewards", "budget", "sampling", "seed", "prompting", "templates")
+_PRIVATE = frozenset(
+    {"api_key", "api_key_env", "authorization", "base_url", "endpoint", "endpoints", "header", "headers", "items", "key", "key_env", "url", "urls"}
+)
+_SECTIONS = ("task", "strategy", "reward", "rewards", "judge", "budget", "sampling", "seed", "prompting", "templates")
 
 
 class ModelFacts(NamedTuple):
@@ -24,7 +27,11 @@ def public_settings(settings: Mapping[str, Json]) -> dict[str, Json]:
     Args:
         settings: of the run file; unknown and missing sections are fine.
     """
-    return {name: _public(settings[name]) for name in _SECTIONS if name in settings}
+    public = {name: _public(settings[name]) for name in _SECTIONS if name in settings}
+    task = public.get("task")
+    if isinstance(task, dict) and isinstance(task.get("name"), str):
+        task["name"] = PurePath(str(task["name"])).stem  # a task file of the user's is named by its path
+    return public
 
 
 def model_facts(settings: Mapping[str, Json]) -> list[ModelFacts]:

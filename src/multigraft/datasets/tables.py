@@ -63,6 +63,8 @@ def write_parquet(rows: Iterable[tuple[Row, int]], kinds: Mapping[str, Kind], ow
 def _arrow_type(kind: Kind) -> "pa.DataType":
     import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
 
+    details = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
+    said = {"scorer": pa.string(), "version": pa.string(), "value": pa.float64(), "reason": pa.string(), "answer": pa.string(), "details": details}
     types: dict[Kind, pa.DataType] = {
         Kind.TEXT: pa.string(),
         Kind.JSON: pa.string(),
@@ -73,6 +75,6 @@ def _arrow_type(kind: Kind) -> "pa.DataType":
         Kind.INTEGERS: pa.list_(pa.int64()),
         Kind.NUMBERS: pa.list_(pa.float64()),
         Kind.MESSAGES: pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())])),
-        Kind.SCORES: pa.list_(pa.struct([("scorer", pa.string()), ("value", pa.float64()), ("reason", pa.string())])),
+        Kind.SCORES: pa.list_(pa.struct([*said.items(), ("truncated", pa.bool_()), ("external", pa.bool_())])),
     }
     return types[kind]
