@@ -1,11 +1,16 @@
 """`multigraft show`: the totals of a run, or one prompt's tree."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from multigraft.cli.errors import reported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from multigraft.records.reader import RunRecord
 
 
 @reported
@@ -20,24 +25,14 @@ def show(
     """
     from rich.console import Console
 
-    from multigraft.analysis.summary import summarise
     from multigraft.cli.json_line import json_line
-    from multigraft.cli.report import print_summary, summary_json
-    from multigraft.cli.task_results import print_task_results, results_of_task, task_results_json
     from multigraft.cli.tree import details, draw, prompt_json
     from multigraft.records.reader import RunRecord
 
     console = Console(highlight=False)
     with RunRecord(run) as record:
         if prompt is None:
-            summary = summarise(record)
-            task = results_of_task(record, summary.scorers)
-            if as_json:
-                typer.echo(json_line(summary_json(summary) | ({} if task is None else {"task": task_results_json(task)})))
-            else:
-                print_summary(console, str(run), summary)
-                if task is not None:
-                    print_task_results(console, task)
+            _show_totals(record, console, as_json=as_json)
             return
         found = record.find(prompt)
         if as_json:
@@ -46,3 +41,22 @@ def show(
         console.print(draw(found, console.width))
         for line in details(found):
             console.print(line)
+
+
+def _show_totals(record: "RunRecord", console: "Console", *, as_json: bool) -> None:
+    from multigraft.analysis.summary import summarise
+    from multigraft.cli.json_line import json_line
+    from multigraft.cli.report import print_summary, summary_json
+
+    summary = summarise(record)
+    task = None
+    if "task" in record.settings:
+        from multigraft.cli.task_results import print_task_results, results_of_task, task_results_json  # what tasks are made of
+
+        task = results_of_task(record, summary.scorers)
+    if as_json:
+        typer.echo(json_line(summary_json(summary) | ({} if task is None else {"task": task_results_json(task)})))
+        return
+    print_summary(console, str(record.folder), summary)
+    if task is not None:
+        print_task_results(console, task)
