@@ -105,6 +105,12 @@ def test_a_judge_does_not_begin_to_answer(runs: Runs) -> None:
     assert runs.synth(judged, "--models", "ann")["scorers"]["critic-says"]["scored"] > 0
 
 
+def test_a_former_judge_of_the_reward_does_not_begin_to_answer_either(runs: Runs) -> None:
+    guided = ANN + critic(7) + '[[reward.parts]]\nkind = "graded_judge"\nmodel = "critic"\n'
+    totals = runs.synth(guided, "--reward", "scripted")
+    assert (list(totals["models"]), list(totals["scorers"])) == (["ann"], ["scripted"])
+
+
 def test_a_model_named_to_answer_answers(runs: Runs) -> None:
     totals = runs.synth(ANN + SCRIPTED + critic(7) + JUDGE, "--judge", "none", "--models", "ann,critic", "--strategy", "parallel")
     assert set(totals["models"]) == {"ann", "critic"}
