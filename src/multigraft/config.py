@@ -6,7 +6,7 @@ Keys are never in a run file: `key_env` names the environment variable that hold
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -212,6 +212,13 @@ class JudgePartTable(ScorerTable):
     """Of each prompt: the best response so far, by the reward, when there were 1, 2, 4, ... and all; only the best of all; every response; or the best so far
     at these numbers of responses."""
 
+    @model_validator(mode="after")
+    def _scores_something(self) -> Self:
+        if not self.at:
+            message = "at names no number of responses, so nothing would be scored; write at = [1, 4, 16], or leave it out"
+            raise ValueError(message)
+        return self
+
 
 class LimitsTable(Table):
     """The most that may be spent; what is not set is not limited."""
@@ -245,6 +252,13 @@ class JudgeTable(Table):
     """Each has a name of its own; none is combined with another."""
     budget: LimitsTable = LimitsTable()
     """The most that their models may spend, apart from the run's budget; `seconds` is not one of them."""
+
+    @model_validator(mode="after")
+    def _spends_no_time(self) -> Self:
+        if self.budget.seconds is not None:
+            message = "judges cannot be limited in seconds; limit flops, tokens, usd or calls"
+            raise ValueError(message)
+        return self
 
 
 class TaskTable(Table):
@@ -364,7 +378,9 @@ def _validated(table: type[TableT], settings: Mapping[str, object], file: str | 
         return table.model_validate(_tuples(settings))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in (place, *first["loc"]) if part != "") or None
+        # Names of branches of a choice, such as `literal['all']`, are no names of the file.
+        location = [str(part) for part in first["loc"] if "[" not in str(part)]
+        field = ".".join(part for part in (place, *location) if part) or None
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         given = "" if first["type"] in _WITHOUT_VALUE else f", not {first['input']!r}"
         message = f"{first['msg'].removeprefix('Value error, ')}{given}{more}"

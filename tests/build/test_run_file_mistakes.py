@@ -40,6 +40,9 @@ def endpoint(url: str) -> str:
         (run_file(reward="kind = 'similarity'\nmax_tokens = 'all'"), "field 'reward.parts[0].max_tokens': must be a whole number, not 'all'"),
         (run_file(reward="kind = 'pairwise'\nmodel = 'ann'\nagainst = 7"), "field 'reward.parts[0].against': must be a text, not 7"),
         (run_file(reward="kind = 'pairwise'\nmodel = 'ann'\nboth_orders = 1"), "field 'reward.parts[0].both_orders': must be true or false, not 1"),
+        (run_file() + "[judge.budget]\nseconds = 5", "field 'judge': judges cannot be limited in seconds; limit flops, tokens, usd or calls"),
+        (run_file() + "[[judge.parts]]\nkind = 'rules'\nname = 'again'\nat = []", "field 'judge.parts.0': at names no number of responses"),
+        (run_file() + "[[judge.parts]]\nkind = 'rules'\nname = 'again'\nat = [0]", "field 'judge.parts.0.at': Input should be"),
         (run_file(strategy="n = true"), "field 'strategy.n': Input should be a valid integer, not True"),
     ],
 )
