@@ -1,11 +1,12 @@
 """A classifier in this process against the loop people write: one text, one forward pass. `python -m benchmarks.reward_batching`.
 
-The same model, the same texts and the same thread limits; both sides render the chat template and tokenize. The sides take turns on parts of the texts, so that
-whatever else the machine does falls on both. The bar: the batched side needs a third of the loop's time or less.
+The same model and the same texts; both sides render the chat template and tokenize. The loop runs with as many threads of torch as suit it best. The sides take
+turns on parts of the texts, so that whatever else the machine does falls on both. The bar: the batched side needs a third of the loop's time or less.
 """
 
 import argparse
 import asyncio
+import os
 import random
 import tempfile
 import time
@@ -77,12 +78,13 @@ async def measure(folder: Path, candidates: list[Candidate], batch_tokens: int |
     loop = one_by_one(folder)
     reward = Classifier(model=str(folder), recipe="config", batch_tokens=batch_tokens)
     await reward.start()
-    loop(candidates[:5])
     await reward.score(candidates[:5])
+    threads = best_threads(loop, candidates[:100])
     cpu_s, wall_s = {"loop": 0.0, "batched": 0.0}, {"loop": 0.0, "batched": 0.0}
     worst = 0.0
     for part in range(PARTS):
         chosen = candidates[part::PARTS]
+        torch.set_num_threads(threads)
         before = time.process_time(), time.perf_counter()
         expected = loop(chosen)
         between = time.process_time(), time.perf_counter()
@@ -93,12 +95,25 @@ async def measure(folder: Path, candidates: list[Candidate], batch_tokens: int |
             clock["batched"] += after[number] - between[number]
         worst = max(worst, *(abs(one - other) / max(abs(other), 0.1) for one, other in zip(found, expected, strict=True)))
     await reward.close()
+    print(f"the loop runs on {threads} threads")
     for name, clock in (("CPU", cpu_s), ("wall", wall_s)):
         print(f"{name:4}: loop {clock['loop']:.1f} s, batched {clock['batched']:.1f} s, ratio {clock['loop'] / clock['batched']:.2f}")
     print(f"{len(candidates)} texts, {len(candidates) / wall_s['batched']:.0f} a second batched; greatest relative difference {worst:.1e}")
     assert worst < 1e-4, "batched scores differ"
     ratio = wall_s["loop"] / wall_s["batched"]
     assert ratio >= BAR, f"{ratio:.2f} times the loop, wanted {BAR}"
+
+
+def best_threads(loop: Callable[[Sequence[Candidate]], list[float]], candidates: Sequence[Candidate]) -> int:
+    """Find out whether the loop is quicker on one thread or on all."""
+    found: dict[int, float] = {}
+    for threads in (1, os.cpu_count() or 1):
+        torch.set_num_threads(threads)
+        loop(candidates[:5])
+        before = time.perf_counter()
+        loop(candidates)
+        found[threads] = time.perf_counter() - before
+    return min(found, key=found.__getitem__)
 
 
 async def batched(reward: Classifier, candidates: Sequence[Candidate]) -> list[float]:

@@ -46,7 +46,7 @@ class Classifier(ModelReward):
         devices: several devices: a replica on each, all working from one queue.
         split: spread one model over `devices` instead, for one that is too large for any.
         threads: cores that a replica on a CPU takes; all by default.
-        batch_tokens: padded tokens of a batch; by default 2048 on a CPU, whose caches hold no more, and 16384 on an accelerator.
+        batch_tokens: padded tokens of a batch; by default 1024 on a CPU, whose caches hold no more, and 16384 on an accelerator.
         trust_remote_code: run the Python files that came with this model, in place of the native head.
         max_batch: candidates of one call; calls at the same time are batched together whatever this is.
         name: what records know it by.

@@ -20,6 +20,8 @@ from multigraft.rewards.hf.weights import Weights
 
 _ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError, ImportError)
 """What transformers raises for a folder it cannot make sense of."""
+_SMALL = 50_000_000
+"""Parameters below which a batch runs on one core."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -173,7 +175,8 @@ def _network(model: "transformers.PreTrainedModel", way: Way, device: str, threa
     """Try one way of reading a model; None where it does not say what the model says."""
     pad_id = None if hasattr(model, "project") else _pad_id(model)
     labels = tuple(str(label) for _, label in sorted(model.config.id2label.items()))
-    network = TorchNetwork(way.run, way.project, group=way.group, pad_id=pad_id or 0, device=device, padded=padded, threads=threads)
+    small = sum(parameter.numel() for parameter in model.parameters()) < _SMALL
+    network = TorchNetwork(way.run, way.project, group=way.group, pad_id=pad_id or 0, device=device, padded=padded, threads=threads, small=small)
     network.prepare(1)
     short, long = (Row(row.ids, (last_position(row.ids, pad_id),) * way.group if way.at_token else (0,), row.types) for row in probes)
     if way.check is not None and not network.agrees(short, way.check, model.dtype):

@@ -27,6 +27,7 @@ class TorchNetwork:
         device: inputs go there.
         padded: whether rows of one batch may differ in length.
         threads: cores of a CPU that batches running at the same time share; None: off the CPU.
+        small: the model's matrices are too small for a batch to gain from a second core.
     """
 
     def __init__(
@@ -39,15 +40,16 @@ class TorchNetwork:
         device: str,
         padded: bool = True,
         threads: int | None = None,
+        small: bool = False,
     ) -> None:
         self._run, self._project, self._group = run, project, group
         self._pad_id, self._device = pad_id, device
-        self.padded, self.threads = padded, threads
+        self.padded, self.threads, self._small = padded, threads, small
 
     def prepare(self, share: int) -> None:
         """Give this thread its share of the cores: batches side by side use them better than one batch on all."""
         if self.threads is not None:
-            torch.set_num_threads(max(1, self.threads // share))
+            torch.set_num_threads(1 if self._small else max(1, self.threads // share))
 
     def read(self, rows: Sequence[Row]) -> list[Readings]:
         """Run one batch."""
