@@ -107,6 +107,9 @@ async def test_a_search_does_not_see_the_judge_beside_it(tmp_path: Path) -> None
         assert judged == set(best_so_far(prompt, (1, 2, 4, 8)).values())
         assert all(prompt.calls[call_id].scores["external"].score.value == 6 / 9 for call_id in judged)
     assert run.purchases.ledger.spent.calls == 4 * 8  # the judge is not on the run's bill
+    with RunRecord(tmp_path / "judged") as record:
+        replayed = resume(record, Toa(num_responses=8, max_parallel=1), ["m0", "m1"], 0, alone("scripted"))
+    assert replayed.knowledge == run.resumption.knowledge
     assert run.purchases.ledger_apart.spent.calls == judge.asked == sum("external" in call.scores for prompt in seen for call in prompt.calls.values())
 
 
