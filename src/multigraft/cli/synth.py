@@ -122,14 +122,20 @@ def _read_prompts(run_file: "RunFile") -> "list[Prompt]":
     if run_file.task is not None:
         from multigraft.tasks.task import load_task
 
-        items = Path(run_file.task.items) if run_file.task.items else None
+        items = _from_here(run_file.task.items) if run_file.task.items else None
         found = load_task(run_file.task.name).prompts(items, run_file.task.options, limit=run_file.limit, check_constraints=check_constraints, note=_note)
     else:
-        found = load_prompts(Path(run_file.prompts or ""), run_file.limit, check_constraints, _note)
+        found = load_prompts(_from_here(run_file.prompts or ""), run_file.limit, check_constraints, _note)
     marked = [prompt.name or prompt.prompt_id for prompt in found if begins_with_a_mark(prompt)]
     if marked:
         _note(f"{len(marked)} prompts, such as {marked[0]!r}, begin with a mark that servers add themselves; take it out, or the model sees it twice")
     return found
+
+
+def _from_here(path: str) -> Path:
+    """Return a path as a person here would write it, for messages."""
+    whole, here = Path(path), Path.cwd()
+    return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 
 def _note(line: str) -> None:
