@@ -172,18 +172,26 @@ def test_memory_is_limited() -> None:
         small.stop()
 
 
-def test_a_worker_that_died_is_replaced() -> None:
+def test_a_worker_that_died_while_it_waited_is_replaced() -> None:
     with MathPool(workers=1, limit_s=20, memory_mb=1024) as pool:
         pool.start()
         first = pool._worker()
         first._process.kill()
         first._process.wait()
         pool._idle.put(first)
-        assert pool.compare("1", ["1"]).undecided
         assert pool.compare("1", ["1"]).equal
         second = pool._worker()
         pool._idle.put(second)
     assert not second.is_alive
+
+
+def test_a_worker_that_cannot_be_had_now_leaves_a_score_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(_: MathPool) -> MathWorker:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(MathPool, "_worker", busy)
+    (score,) = scores([(r"\boxed{x+1}", "1+x")], MathAnswer(workers=1))
+    assert (score.value, score.reason, score.retryable) == (None, FailureKind.UNAVAILABLE, True)
 
 
 def test_close_ends_the_workers_and_score_starts_them_again() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from multigraft.errors import InputError, MultigraftError
 from multigraft.randomness import key_of
 from multigraft.rewards.math_form import decided, form, is_readable, plain
 from multigraft.rewards.math_pool import MathPool
@@ -132,7 +133,12 @@ class MathAnswer:
     async def _compared(self, found: _Found) -> Score:
         pool = self._started()
         loop = asyncio.get_running_loop()
-        comparison = await loop.run_in_executor(pool.executor, pool.compare, found.text, found.undecided)
+        try:
+            comparison = await loop.run_in_executor(pool.executor, pool.compare, found.text, found.undecided)
+        except InputError:
+            raise
+        except (OSError, MultigraftError) as error:  # no further process can be had just now
+            return unscored(FailureKind.UNAVAILABLE, str(error), retryable=True)
         written = found.form or comparison.form or plain(found.text)
         if found.verdict is not None:
             return _judged(found, equal=found.verdict, written=written)

@@ -167,10 +167,14 @@ class MathPool:
         self.close()
 
     def _worker(self) -> MathWorker:
-        try:
-            return self._idle.get_nowait()
-        except Empty:
-            return MathWorker(limit_s=self._limit_s, memory_mb=self._memory_mb)
+        while True:
+            try:
+                worker = self._idle.get_nowait()
+            except Empty:
+                return MathWorker(limit_s=self._limit_s, memory_mb=self._memory_mb)
+            if worker.is_alive:
+                return worker
+            worker.stop()  # killed from outside while it waited, which says nothing of the next answer
 
 
 def _stop_all(idle: SimpleQueue[MathWorker]) -> None:
