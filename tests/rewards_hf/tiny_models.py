@@ -45,9 +45,7 @@ def widened(module: nn.Module, seed: int = 0, scale: float = 0.3) -> nn.Module:
 
 def llama3(folder: Path, template: str | None = tokenizers.LLAMA3) -> Any:
     markup = ["<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-    return tokenizers.byte_level(
-        folder, bos="<|begin_of_text|>", eos="<|end_of_text|>", pad="<|pad|>", special=markup, template=template, words=("assistant",), vocabulary=vocabulary
-    )
+    return tokenizers.byte_level(folder, bos="<|begin_of_text|>", eos="<|end_of_text|>", pad="<|pad|>", special=markup, template=template, words=("assistant",))
 
 
 def chatml(folder: Path, *, bos: str | None = None, template: str = tokenizers.CHATML, special: tuple[str, ...] = ()) -> Any:
