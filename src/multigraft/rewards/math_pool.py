@@ -24,8 +24,6 @@ class Comparison(NamedTuple):
     """What a worker says of an answer."""
 
     equal: bool = False
-    is_read: bool = False
-    """The answer could be read as mathematics."""
     form: str | None = None
     """Its normal form; None when there is none."""
     undecided: str = ""
@@ -78,7 +76,7 @@ class MathWorker:
         if said is None:
             self.stop()
             return Comparison(undecided=f"not decided within {self._limit_s:g} s")
-        return Comparison(equal=bool(said.get("equal")), is_read=bool(said.get("read")), form=said.get("form"), undecided=said.get("undecided", ""))
+        return Comparison(equal=bool(said.get("equal")), form=said.get("form"), undecided=said.get("undecided", ""))
 
     @property
     def is_alive(self) -> bool:

@@ -1,7 +1,7 @@
 """The child process that compares two mathematical answers. It runs as a script of its own and imports nothing of the project.
 
 Lines of JSON come in on standard input, `{"answer": TEXT, "references": [TEXT, ...]}`, and one goes out for each:
-`{"equal": BOOL, "read": BOOL, "form": TEXT or null}`, or `{"undecided": REASON}`. A comparison may hang or eat memory, so the parent sets a limit of time and
+`{"equal": BOOL, "form": TEXT or null}`, or `{"undecided": REASON}`. A comparison may hang or eat memory, so the parent sets a limit of time and
 kills; memory, processor time and files are limited here. Nothing that came in is ever compiled: the answers are parsed by a grammar, and after the start an
 audit hook refuses to compile any text.
 """
@@ -186,7 +186,7 @@ def _reply(comparer: Comparer, guard: Guard, line: str) -> Reply:
     # A refusal inside a library may have turned into "not equal" there, which would be a verdict nobody reached.
     if guard.refused:
         return {"undecided": f"the comparison tried something that is not allowed ({guard.refused})"}
-    return {"equal": equal, "read": bool(parsed), "form": comparer.form(parsed[0]) if parsed else None}
+    return {"equal": equal, "form": comparer.form(parsed[0]) if parsed else None}
 
 
 if __name__ == "__main__":
