@@ -12,8 +12,10 @@ from tests.rewards_hf.answers import TEXTS, USER, answer, answers, same, values
 
 from multigraft.errors import InputError, UnknownNameError, WeightsError
 from multigraft.rewards.hf.classifier import Activation, Classifier
+from multigraft.rewards.hf.layouts import Conversation
 from multigraft.rewards.hf.model_reward import ModelReward
 from multigraft.rewards.hf.recipes import ARMORM_ATTRIBUTES
+from multigraft.rewards.hf.tokens import Row
 from multigraft.types import FailureKind, Message, Reward
 
 Tiny = Callable[[str], Path]
@@ -111,7 +113,8 @@ async def test_the_start_token_is_never_doubled(tiny: Tiny, closing: Closing) ->
         await reward.start()
         ready = reward._ready
         assert ready is not None
-        row = reward._row(ready, [USER], "42")
+        (row,) = reward._rows(ready, [Conversation([USER], "42")])
+        assert isinstance(row, Row)
         first = ready.encoder._tokenizer.bos_token_id
         assert row.ids[0] == first
         assert row.ids.count(first or 0) == 1

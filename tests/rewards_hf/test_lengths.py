@@ -9,8 +9,9 @@ from tests.rewards_hf.answers import USER, answer
 
 from multigraft.rewards.hf.classifier import Classifier
 from multigraft.rewards.hf.generative import Generative
+from multigraft.rewards.hf.layouts import Conversation
 from multigraft.rewards.hf.model_reward import ModelReward
-from multigraft.rewards.hf.tokens import Encoded, fitted, last_position
+from multigraft.rewards.hf.tokens import Encoded, Row, fitted, last_position
 from multigraft.types import FailureKind
 
 Tiny = Callable[[str], Path]
@@ -19,7 +20,9 @@ Closing = Callable[[ModelReward], ModelReward]
 
 def tokens_of(reward: ModelReward, response: str) -> int:
     assert reward._ready is not None
-    return len(reward._row(reward._ready, [USER], response).ids)
+    (row,) = reward._rows(reward._ready, [Conversation([USER], response)])
+    assert isinstance(row, Row)
+    return len(row.ids)
 
 
 LONG = " ".join(f"word{number}" for number in range(300))
@@ -83,11 +86,11 @@ def spelled(text: str) -> Encoded:
 
 
 def test_cutting_by_hand() -> None:
-    assert fitted("abcdef", 7, lambda text: 3 + len(text), spelled) == "abcd"
-    assert fitted("abcdef", 3, lambda text: 3 + len(text), spelled) is None
+    assert fitted("abcdef", spelled("abcdef"), 7, lambda text: 3 + len(text)) == "abcd"
+    assert fitted("abcdef", spelled("abcdef"), 3, lambda text: 3 + len(text)) is None
     # The whole shrinks by less than the response: it is cut again until it fits.
-    assert fitted("abcdefgh", 10, lambda text: 7 + len(text) - len(text) // 2, spelled) == "abcdef"
-    assert fitted("   abc", 5, lambda text: 3 + len(text), spelled) is None
+    assert fitted("abcdefgh", spelled("abcdefgh"), 10, lambda text: 7 + len(text) - len(text) // 2) == "abcdef"
+    assert fitted("   abc", spelled("   abc"), 5, lambda text: 3 + len(text)) is None
 
 
 def test_where_a_row_is_read() -> None:

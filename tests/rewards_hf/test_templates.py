@@ -9,7 +9,7 @@ from tests.rewards_hf.answers import answer
 
 from multigraft.errors import MultigraftError
 from multigraft.rewards.hf.classifier import Classifier
-from multigraft.rewards.hf.layouts import Chat
+from multigraft.rewards.hf.layouts import Chat, Conversation, Written
 from multigraft.rewards.hf.model_reward import ModelReward
 from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
 from multigraft.types import FailureKind, Message
@@ -21,9 +21,16 @@ TURNS = [Message("user", "Hello"), Message("assistant", "  Hi \n")]
 def rendered(source: str, *, limit_s: float = 5.0, messages: list[Message] = TURNS) -> str:
     template = ChatTemplate(source, constants={"bos_token": "<s>"}, limit_s=limit_s)
     try:
-        return template.render(messages)
+        return text_of(template, messages)
     finally:
         template.close()
+
+
+def text_of(template: ChatTemplate, messages: list[Message] = TURNS) -> str:
+    (text,) = template.render([messages])
+    if isinstance(text, TemplateFailedError):
+        raise text
+    return text
 
 
 @pytest.mark.parametrize(
@@ -69,21 +76,38 @@ def test_a_template_that_never_ends_is_ended(source: str) -> None:
     before_s = time.monotonic()
     template = ChatTemplate(source, constants={}, limit_s=0.3)
     with pytest.raises(TemplateFailedError, match=r"takes longer than 0.3 s, or more memory"):
-        template.render(TURNS)
+        text_of(template)
     # The process takes a moment to start, and the next conversation gets a new one.
     assert time.monotonic() - before_s < 30
     assert template._child is None
     template.close()
 
 
+def test_one_that_takes_too_long_or_too_much_harms_no_other() -> None:
+    """Together with others it would take their time or their memory, so all are rendered anew, each alone."""
+    # Not constants, which jinja would work out before it looks at any conversation.
+    slow = "{% if 'slow' in messages[0]['content'] %}{{ 9**(9**(9 * (messages | length))) }}{% endif %}"
+    large = "{% if 'large' in messages[0]['content'] %}{{ messages[0]['content'] * 10**10 }}{% endif %}"
+    template = ChatTemplate(slow + large + "{{ 1 // (messages[0]['content'] | length) }}{{ messages[0]['content'] }}", constants={}, limit_s=0.5)
+    found = template.render([[Message("user", text)] for text in ("one", "slow", "two", "large", "", "three")])
+    assert [str(one) for one in found if isinstance(one, str)] == ["0one", "0two", "0three"]
+    reasons = [str(found[number]) for number in (1, 3, 4)]
+    for reason, part in zip(reasons, ("takes longer than 0.5 s", "more memory than a template may", "ZeroDivisionError"), strict=True):
+        assert part in reason
+    one, refused, two = template.render([[Message("user", text)] for text in ("one", "large", "two")])
+    assert (one, two) == ("0one", "0two")
+    assert "more memory than a template may" in str(refused)
+    template.close()
+
+
 def test_one_process_renders_many() -> None:
     template = ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}", constants={})
-    texts = [template.render([Message("user", f"\u00e9{number}\n\u2028{'x' * number}")]) for number in range(50)]
+    together = template.render([[Message("user", f"\u00e9{number}\n\u2028{'x' * number}")] for number in range(50)])
     child = template._child
-    assert texts[49] == f"\u00e949\n\u2028{'x' * 49}"
+    assert together[49] == f"\u00e949\n\u2028{'x' * 49}"
     with pytest.raises(TemplateFailedError):
-        ChatTemplate("{{ 1 / 0 }}", constants={}).render(TURNS)
-    assert template.render(TURNS) == "Hello  Hi \n"
+        text_of(ChatTemplate("{{ 1 / 0 }}", constants={}))
+    assert text_of(template) == "Hello  Hi \n"
     assert template._child is child
     template.close()
 
@@ -91,7 +115,7 @@ def test_one_process_renders_many() -> None:
 def test_secrets_of_the_environment_do_not_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     template = ChatTemplate("ok", constants={})
-    template.render(TURNS)
+    text_of(template)
     assert template._child is not None
     environment = Path(f"/proc/{template._child._process.pid}/environ")
     if environment.exists():
@@ -107,7 +131,7 @@ def test_where_a_system_turn_goes() -> None:
     for template, text in ((refusing, "[Be brief.\n\nHello][Hi]"), (dropping, "[Be brief.\n\nHello][Hi]"), (taking, "[Be brief.][Hello][Hi]")):
         chat = Chat(template, system=None)
         chat.check()
-        assert chat.write(turns, "Hi").text == text
+        assert chat.write([Conversation(turns, "Hi")]) == [Written(text)]
         template.close()
 
 

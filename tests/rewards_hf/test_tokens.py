@@ -23,18 +23,18 @@ class Letters:
 
     def __call__(
         self,
-        text: str,
-        text_pair: str | None = None,
+        text: list[str],
+        text_pair: list[str] | None = None,
         *,
         add_special_tokens: bool,
         return_offsets_mapping: bool,
         return_attention_mask: bool,
         return_token_type_ids: bool | None,
         verbose: bool,
-    ) -> Mapping[str, Sequence[object]]:
-        ids = [1 if letter == "^" else ord(letter) for letter in text]
-        spans = [(place, place + 1) for place in range(len(text))]
-        return {"input_ids": [1, *ids] if add_special_tokens else ids, "offset_mapping": [(0, 0), *spans] if add_special_tokens else spans}
+    ) -> Mapping[str, Sequence[Sequence[object]]]:
+        first, before = ([1], [(0, 0)]) if add_special_tokens else ([], [])
+        ids = [[*first, *(1 if letter == "^" else ord(letter) for letter in one)] for one in text]
+        return {"input_ids": ids, "offset_mapping": [[*before, *((place, place + 1) for place in range(len(one)))] for one in text]}
 
 
 def test_markup_of_the_model_is_broken_up() -> None:
@@ -55,10 +55,9 @@ def test_no_markup_is_left(text: str) -> None:
 
 def test_a_doubled_start_token_becomes_one() -> None:
     encoder = Encoder(Letters())
-    assert encoder.encode("ab", templated=False).ids == (1, 97, 98)
-    assert encoder.encode("ab", templated=True).ids == (97, 98)
-    assert encoder.encode("^ab", templated=False) == Encoded((1, 97, 98), ((0, 1), (1, 2), (2, 3)))
-    assert encoder.encode("a^^b", templated=True).ids == (97, 1, 1, 98)
+    assert encoder.encode(["ab", "^ab"], templated=False) == [Encoded((1, 97, 98), ((0, 0), (0, 1), (1, 2))), Encoded((1, 97, 98), ((0, 1), (1, 2), (2, 3)))]
+    assert [one.ids for one in encoder.encode(["ab", "a^^b"], templated=True)] == [(97, 98), (97, 1, 1, 98)]
+    assert encoder.encode([], templated=True) == []
     assert encoder.limit_tokens is None
 
 

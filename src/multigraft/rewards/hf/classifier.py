@@ -5,17 +5,17 @@ from math import exp, isfinite, log1p
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from multigraft.errors import InputError
-from multigraft.rewards.hf.layouts import Places, Writing
+from multigraft.rewards.hf.layouts import Places, Writing, Written
 from multigraft.rewards.hf.model_reward import ModelReward, Prepared, Ready, Source, TooLong, end_tokens
 from multigraft.rewards.hf.placement import Dtype, Placement
 from multigraft.rewards.hf.recipes import CLASSIFIERS, UNKNOWN, Recipe, recipe_of
 from multigraft.rewards.hf.templates import ChatTemplate
-from multigraft.rewards.hf.tokens import Row, last_position
+from multigraft.rewards.hf.tokens import Encoded, Row, last_position
 from multigraft.rewards.hf.weights import Weights
 from multigraft.rewards.hf.work import Readings
 from multigraft.rewards.rendering import places
 from multigraft.rewards.scores import scored, unscored
-from multigraft.types import FailureKind, Message, Score
+from multigraft.types import FailureKind, Score
 
 if TYPE_CHECKING:
     from multigraft.rewards.hf.loading import Loaded
@@ -133,9 +133,8 @@ class Classifier(ModelReward):
             message = f"'{weights.origin}' has no output {self._output!r}: it has {', '.join(map(repr, self._labels))}"
             raise InputError(message, field="output")
 
-    def _row(self, ready: Ready, messages: Sequence[Message], response: str) -> Row:
-        written = ready.writing.write(messages, response)
-        encoded = ready.encoder.encode(written.text, templated=written.templated, pair=written.pair)
+    def _row(self, ready: Ready, written: Written, encoded: Encoded) -> Row:
+        del written
         ids = (*encoded.ids, *end_tokens(ready.weights, ready.recipe))
         if not ready.loaded.at_token:
             return Row(ids, (0,), encoded.types)
@@ -144,7 +143,7 @@ class Classifier(ModelReward):
 
     def _gate_position(self, ready: Ready, ids: tuple[int, ...]) -> int:
         if not self._gate:
-            self._gate = ready.encoder.encode(_GATE, templated=True).ids
+            self._gate = ready.encoder.encode([_GATE], templated=True)[0].ids
         for start in range(len(ids) - len(self._gate), -1, -1):
             if ids[start : start + len(self._gate)] == self._gate:
                 return start

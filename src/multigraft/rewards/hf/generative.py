@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from math import exp, isfinite, log1p
 
 from multigraft.errors import InputError
-from multigraft.rewards.hf.layouts import Chat, Places, Writing, Written
+from multigraft.rewards.hf.layouts import Chat, Conversation, Places, Writing, Written
 from multigraft.rewards.hf.model_reward import ModelReward, Prepared, Ready, Source, TooLong
 from multigraft.rewards.hf.placement import Dtype, Placement
 from multigraft.rewards.hf.recipes import Recipe
-from multigraft.rewards.hf.templates import ChatTemplate
-from multigraft.rewards.hf.tokens import Encoder, Row
+from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
+from multigraft.rewards.hf.tokens import Encoded, Encoder, Row
 from multigraft.rewards.hf.weights import Weights
 from multigraft.rewards.hf.work import Readings
 from multigraft.rewards.rendering import conversation, fenced, fill, places
@@ -129,9 +129,7 @@ class Generative(ModelReward):
         found: set[int] = set()
         for word in words:
             for written in (word, word.lower(), word.capitalize(), word.upper()):
-                alone = encoder.encode(written, templated=True).ids
-                after = encoder.encode(f"a {written}", templated=True).ids
-                start = encoder.encode("a", templated=True).ids
+                alone, after, start = (one.ids for one in encoder.encode([written, f"a {written}", "a"], templated=True))
                 found |= set(alone) if len(alone) == 1 else set()
                 found |= set(after[len(start) :]) if after[: len(start)] == start and len(after) == len(start) + 1 else set()
         if not found:
@@ -139,13 +137,16 @@ class Generative(ModelReward):
             raise InputError(message, field=name)
         return found
 
-    def _row(self, ready: Ready, messages: Sequence[Message], response: str) -> Row:
-        values = {"prompt": fenced("task", conversation(messages)), "response": fenced("response", response)}
-        question = fill(self._template, values)
+    def _written(self, ready: Ready, conversations: Sequence[Conversation]) -> Sequence[Written | TemplateFailedError]:
+        questions = [
+            fill(self._template, {"prompt": fenced("task", conversation(one.messages)), "response": fenced("response", one.response)}) for one in conversations
+        ]
         chat = ready.writing
-        written = chat.open([Message("user", question)]) if isinstance(chat, Chat) else Written(question, templated=False)
-        ids = ready.encoder.encode(written.text, templated=written.templated).ids
-        return Row(ids, (len(ids) - 1,))
+        return chat.open([[Message("user", question)] for question in questions]) if isinstance(chat, Chat) else list(map(Written, questions))
+
+    def _row(self, ready: Ready, written: Written, encoded: Encoded) -> Row:
+        del ready, written
+        return Row(encoded.ids, (len(encoded.ids) - 1,))
 
     def _score_of(self, ready: Ready, prepared: Prepared, readings: Readings) -> Score:
         del ready

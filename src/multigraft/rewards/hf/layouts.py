@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
 from multigraft.rewards.rendering import conversation, fill
@@ -10,24 +10,31 @@ from multigraft.types import Message
 
 
 @dataclass(frozen=True, slots=True)
+class Conversation:
+    """A prompt and a response to it, without markup of the model."""
+
+    messages: Sequence[Message]
+    response: str
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """One conversation as text."""
 
     text: str
-    templated: bool
-    """It comes from a chat template, which writes start tokens itself."""
     pair: str | None = None
+    ends: tuple[int, ...] = ()
+    """Where each step of a process reward ends: the last character of its tag."""
 
 
 class Writing(Protocol):
     """Writes conversations; its `repr` is part of the version of a score."""
 
-    def write(self, messages: Sequence[Message], response: str) -> Written:
-        """Write one.
+    templated: ClassVar[bool]
+    """Whether texts come from a chat template, which writes start tokens itself."""
 
-        Raises:
-            TemplateFailedError: the model's template does not take it.
-        """
+    def write(self, conversations: Sequence[Conversation]) -> Sequence[Written | TemplateFailedError]:
+        """Write each, or say how the model's template failed."""
         ...
 
 
@@ -38,6 +45,8 @@ class Chat:
         template: of the model.
         system: turn put first where the conversation has none.
     """
+
+    templated: ClassVar[bool] = True
 
     def __init__(self, template: ChatTemplate, *, system: str | None) -> None:
         self._template = template
@@ -51,22 +60,18 @@ class Chat:
             TemplateFailedError: the template cannot be used at all.
         """
         turns = [Message("user", "What is 2 + 3?"), Message("assistant", "5")]
-        self._template.render(turns)
-        try:
-            with_system = self._template.render([Message("system", "Reply in digits."), *turns])
-        except TemplateFailedError:
-            self._takes_system = False
-        else:
-            self._takes_system = "Reply in digits." in with_system
+        without, with_system = self._template.render([turns, [Message("system", "Reply in digits."), *turns]])
+        if isinstance(without, TemplateFailedError):
+            raise without
+        self._takes_system = isinstance(with_system, str) and "Reply in digits." in with_system
 
-    def write(self, messages: Sequence[Message], response: str) -> Written:
+    def write(self, conversations: Sequence[Conversation]) -> list[Written | TemplateFailedError]:
         """Render the turns, then the response as the assistant's."""
-        turns = self.turns(messages)
-        return Written(self._template.render([*turns, Message("assistant", response)]), templated=True)
+        return _written(self._template.render([[*self.turns(one.messages), Message("assistant", one.response)] for one in conversations]))
 
-    def open(self, messages: Sequence[Message]) -> Written:
+    def open(self, prompts: Sequence[Sequence[Message]]) -> list[Written | TemplateFailedError]:
         """Render the turns up to where the assistant is to begin."""
-        return Written(self._template.render(self.turns(messages), add_generation_prompt=True), templated=True)
+        return _written(self._template.render([self.turns(messages) for messages in prompts], add_generation_prompt=True))
 
     def turns(self, messages: Sequence[Message]) -> list[Message]:
         """Put the system turn where the template takes it: first, or at the head of the first turn."""
@@ -83,10 +88,11 @@ class Places:
     """A text with the places `{prompt}` and `{response}`."""
 
     template: str
+    templated: ClassVar[bool] = False
 
-    def write(self, messages: Sequence[Message], response: str) -> Written:
+    def write(self, conversations: Sequence[Conversation]) -> list[Written]:
         """Fill them in."""
-        return Written(fill(self.template, {"prompt": conversation(messages), "response": response}), templated=False)
+        return [Written(fill(self.template, {"prompt": conversation(one.messages), "response": one.response})) for one in conversations]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +101,13 @@ class Turns:
 
     human: str = "Human"
     assistant: str = "Assistant"
+    templated: ClassVar[bool] = False
 
-    def write(self, messages: Sequence[Message], response: str) -> Written:
+    def write(self, conversations: Sequence[Conversation]) -> list[Written]:
         """Write all turns; a system turn stands at the head without a name."""
         names = {"user": f"{self.human}: ", "assistant": f"{self.assistant}: "}
-        turns = [*messages, Message("assistant", response)]
-        return Written("\n\n".join(f"{names.get(turn.role, '')}{turn.content}" for turn in turns), templated=False)
+        all_turns = ([*one.messages, Message("assistant", one.response)] for one in conversations)
+        return [Written("\n\n".join(f"{names.get(turn.role, '')}{turn.content}" for turn in turns)) for turns in all_turns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,12 @@ class Pair:
     """Two texts, for encoders that read pairs."""
 
     kind: Literal["pair"] = "pair"
+    templated: ClassVar[bool] = False
 
-    def write(self, messages: Sequence[Message], response: str) -> Written:
+    def write(self, conversations: Sequence[Conversation]) -> list[Written]:
         """Put the conversation first and the response second."""
-        return Written(conversation(messages), templated=False, pair=response)
+        return [Written(conversation(one.messages), pair=one.response) for one in conversations]
+
+
+def _written(texts: Sequence[str | TemplateFailedError]) -> list[Written | TemplateFailedError]:
+    return [Written(text) if isinstance(text, str) else text for text in texts]

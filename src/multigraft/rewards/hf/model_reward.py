@@ -6,17 +6,17 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from multigraft.errors import InputError
 from multigraft.randomness import key_of
 from multigraft.rewards.hf.extra import required
-from multigraft.rewards.hf.layouts import Chat, Pair, Places, Turns, Writing
+from multigraft.rewards.hf.layouts import Chat, Conversation, Pair, Places, Turns, Writing, Written
 from multigraft.rewards.hf.placement import Placement
 from multigraft.rewards.hf.recipes import Recipe
 from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
-from multigraft.rewards.hf.tokens import Encoder, Row, Tokenizer, fitted
+from multigraft.rewards.hf.tokens import Encoded, Encoder, Row, Tokenizer, fitted
 from multigraft.rewards.hf.weights import Weights, find_weights, local_folder, read_folder
 from multigraft.rewards.hf.work import Readings, WorkQueue
 from multigraft.rewards.scores import unscored
@@ -172,8 +172,7 @@ class ModelReward(ABC):
             writing = self._writing_of(weights, recipe, template)
             if isinstance(writing, Chat):
                 writing.check()
-            probes = [self._probe(weights, recipe, encoder, writing, texts) for texts in _PROBES]
-            short, long = sorted(probes, key=lambda row: len(row.ids))
+            short, long = sorted(_probes(weights, recipe, encoder, writing), key=lambda row: len(row.ids))
             groups = self._groups(recipe, encoder)
             loaded = loading.load_networks(
                 weights, recipe.head, self._placement, probes=(short, long), trust_remote_code=source.trust_remote_code, groups=groups
@@ -189,35 +188,53 @@ class ModelReward(ABC):
         return Ready(weights, recipe, encoder, writing, loaded, WorkQueue(loaded.networks, budget), limit, template)
 
     def _prepared(self, ready: Ready, candidates: Sequence[Candidate]) -> list[Prepared | Score]:
-        return [self._prepare(ready, candidate) for candidate in candidates]
+        plain = [_plain(ready.encoder, candidate) for candidate in candidates]
+        rows = self._rows(ready, [conversation for conversation, _ in plain])
+        return [self._bounded(ready, conversation, row, notes) for (conversation, notes), row in zip(plain, rows, strict=True)]
 
-    def _prepare(self, ready: Ready, candidate: Candidate) -> Prepared | Score:
-        messages, broken = [], 0
-        for message in candidate.prompt.messages:
-            text, number = ready.encoder.plain(message.content)
-            messages.append(Message(message.role, text))
-            broken += number
-        response, number = ready.encoder.plain(candidate.completion.text)
-        notes = (f"{broken + number} markers of the model in the text were broken up",) if broken + number else ()
+    def _rows(self, ready: Ready, conversations: Sequence[Conversation]) -> list[Row | Exception]:
+        """Write and tokenize conversations, together; for one that cannot be, why."""
+        found = self._written(ready, conversations)
+        written = [one for one in found if isinstance(one, Written)]
+        pairs = [one.pair for one in written if one.pair is not None]
+        encoded = iter(ready.encoder.encode([one.text for one in written], templated=ready.writing.templated, pairs=pairs))
+        rows: list[Row | Exception] = []
+        for one in found:
+            try:
+                rows.append(self._row(ready, one, next(encoded)) if isinstance(one, Written) else one)
+            except ValueError as error:
+                rows.append(error)
+        return rows
+
+    def _bounded(self, ready: Ready, conversation: Conversation, row: Row | Exception, notes: tuple[str, ...]) -> Prepared | Score:
         try:
-            row = self._row(ready, messages, response)
+            if isinstance(row, Exception):
+                raise row
             if ready.limit_tokens is None or len(row.ids) <= ready.limit_tokens:
                 return Prepared(row, notes=notes)
-            return self._cut(ready, messages, response, len(row.ids), notes)
+            return self._cut(ready, conversation, len(row.ids), notes)
         except (TemplateFailedError, ValueError) as error:
             return unscored(FailureKind.UNSCORABLE, str(error))
 
-    def _cut(self, ready: Ready, messages: Sequence[Message], response: str, tokens: int, notes: tuple[str, ...]) -> Prepared | Score:
+    def _cut(self, ready: Ready, conversation: Conversation, tokens: int, notes: tuple[str, ...]) -> Prepared | Score:
         """Leave out the end of a response, where that is asked for; the prompt is never cut."""
+
+        def row_of(response: str) -> Row:
+            (row,) = self._rows(ready, [replace(conversation, response=response)])
+            if isinstance(row, Exception):
+                raise row
+            return row
+
         limit = ready.limit_tokens or tokens
         kept = None
         if self._source.too_long == "cut":
-            kept = fitted(response, limit, lambda text: len(self._row(ready, messages, text).ids), lambda text: ready.encoder.encode(text, templated=True))
+            (alone,) = ready.encoder.encode([conversation.response], templated=True)
+            kept = fitted(conversation.response, alone, limit, lambda text: len(row_of(text).ids))
         if kept is None:
             remedy = "the prompt alone is too long" if self._source.too_long == "cut" else "set too_long to 'cut', or raise max_tokens if it is the limit"
             return unscored(FailureKind.CONTEXT, f"prompt and response have {tokens} tokens and the model takes {limit}: {remedy}")
         note = f"the end of the response was cut, so that {tokens} tokens fit into {limit}"
-        return Prepared(self._row(ready, messages, kept), truncated=True, notes=(*notes, note))
+        return Prepared(row_of(kept), truncated=True, notes=(*notes, note))
 
     def _read(self, ready: Ready, prepared: Prepared, readings: Readings | BaseException) -> Score:
         if isinstance(readings, asyncio.CancelledError):
@@ -226,11 +243,6 @@ class ModelReward(ABC):
             memory = "memory" in str(readings).casefold()
             return unscored(FailureKind.UNSCORABLE, f"the model failed: {type(readings).__name__}: {readings}", retryable=memory)
         return self._score_of(ready, prepared, readings)
-
-    def _probe(self, weights: Weights, recipe: Recipe, encoder: Encoder, writing: Writing, texts: tuple[str, str]) -> Row:
-        written = writing.write([Message("user", texts[0])], texts[1])
-        encoded = encoder.encode(written.text, templated=written.templated, pair=written.pair)
-        return Row((*encoded.ids, *end_tokens(weights, recipe)), (), encoded.types)
 
     def _writing_of(self, weights: Weights, recipe: Recipe, template: ChatTemplate | None) -> Writing:
         """Choose how conversations are written.
@@ -276,12 +288,16 @@ class ModelReward(ABC):
     def _recipe_of(self, weights: Weights) -> Recipe:
         """Choose the recipe of a model."""
 
+    def _written(self, ready: Ready, conversations: Sequence[Conversation]) -> Sequence[Written | TemplateFailedError]:
+        """Write conversations as the model reads them."""
+        return ready.writing.write(conversations)
+
     @abstractmethod
-    def _row(self, ready: Ready, messages: Sequence[Message], response: str) -> Row:
-        """Make a row of a candidate.
+    def _row(self, ready: Ready, written: Written, encoded: Encoded) -> Row:
+        """Say where a text is read.
 
         Raises:
-            TemplateFailedError, ValueError: it cannot be written.
+            ValueError: it lacks a place that is to be read.
         """
 
     @abstractmethod
@@ -293,6 +309,26 @@ def end_tokens(weights: Weights, recipe: Recipe) -> tuple[int, ...]:
     """Return the ids that follow a conversation."""
     found = weights.integer(recipe.end_token) if recipe.end_token else None
     return () if found is None else (found,)
+
+
+def _plain(encoder: Encoder, candidate: Candidate) -> tuple[Conversation, tuple[str, ...]]:
+    """Break up what looks like markup of the model, and note it."""
+    texts = [encoder.plain(text) for text in (*(message.content for message in candidate.prompt.messages), candidate.completion.text)]
+    *contents, response = (text for text, _ in texts)
+    messages = [Message(message.role, content) for message, content in zip(candidate.prompt.messages, contents, strict=True)]
+    broken = sum(number for _, number in texts)
+    return Conversation(messages, response), (f"{broken} markers of the model in the text were broken up",) if broken else ()
+
+
+def _probes(weights: Weights, recipe: Recipe, encoder: Encoder, writing: Writing) -> list[Row]:
+    written = writing.write([Conversation([Message("user", prompt)], response) for prompt, response in _PROBES])
+    rows = []
+    for one in written:
+        if isinstance(one, TemplateFailedError):
+            raise one
+        (encoded,) = encoder.encode([one.text], templated=writing.templated, pairs=[] if one.pair is None else [one.pair])
+        rows.append(Row((*encoded.ids, *end_tokens(weights, recipe)), (), encoded.types))
+    return rows
 
 
 def _reads_pairs(weights: Weights) -> bool:

@@ -2,20 +2,23 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from math import exp, isfinite, log1p, prod
 from typing import Literal, TypeAlias, get_args
 
 from multigraft.errors import InputError
+from multigraft.rewards.hf.layouts import Conversation, Written
 from multigraft.rewards.hf.model_reward import ModelReward, Prepared, Ready, Source, TooLong
 from multigraft.rewards.hf.placement import Dtype, Placement
 from multigraft.rewards.hf.recipes import PROCESSES, Recipe, recipe_of
-from multigraft.rewards.hf.tokens import Encoder, Row
+from multigraft.rewards.hf.templates import TemplateFailedError
+from multigraft.rewards.hf.tokens import Encoded, Encoder, Row
 from multigraft.rewards.hf.weights import Weights
 from multigraft.rewards.hf.work import Readings
 from multigraft.rewards.rendering import conversation
 from multigraft.rewards.scores import scored, unscored
-from multigraft.types import FailureKind, Message, Score
+from multigraft.types import FailureKind, Score
 
 Aggregate: TypeAlias = Literal["last", "min", "product", "mean"]
 _DIVIDERS = {"blank_line": re.compile(r"\n[ \t\r]*\n\s*"), "line": re.compile(r"[\r\n]+")}
@@ -119,14 +122,14 @@ class Process(ModelReward):
 
     def _groups(self, recipe: Recipe, encoder: Encoder) -> tuple[tuple[int, ...], ...]:
         # In the middle of a text, as the tags are; some tokenizers write a first word differently.
-        start, tagged = (encoder.encode(text, templated=True).ids for text in ("a", f"a {self._tag or recipe.tag}"))
+        start, tagged = (one.ids for one in encoder.encode(["a", f"a {self._tag or recipe.tag}"], templated=True))
         if recipe.layout == "plain" and len(tagged) != len(start) + 1:
             message = f"the tag {self._tag or recipe.tag!r} is {len(tagged) - len(start)} tokens of this model, so it was not trained with it: set tag"
             raise InputError(message, field="tag")
         if recipe.head != "causal":
             return ()
         words = {"good": self._good or recipe.good, "bad": self._bad or recipe.bad}
-        ids = {name: encoder.encode(f"a {word}", templated=True).ids[len(start) :] for name, word in words.items()}
+        ids = {name: encoder.encode([f"a {word}"], templated=True)[0].ids[len(start) :] for name, word in words.items()}
         for name, found in ids.items():
             if len(found) != 1 or ids["good"] == ids["bad"]:
                 message = f"{name} = {words[name]!r} is {len(found)} tokens of this model, and must be one, unlike the other"
@@ -139,32 +142,17 @@ class Process(ModelReward):
         steps = response.split(how) if divider is None else divider.split(response)
         return [step.strip() for step in steps if step.strip()]
 
-    def _row(self, ready: Ready, messages: Sequence[Message], response: str) -> Row:
-        recipe = ready.recipe
-        tag = self._tag or recipe.tag
-        steps = self._divided(recipe, response)
-        if recipe.layout == "plain":
-            return self._tagged(ready, messages, steps, tag)
-        written = ready.writing.write(messages, "".join(f"{step}{tag}" for step in steps))
-        # Tags that a text brought along were broken up before, so each that is there is one of these.
-        ends = [match.end() - 1 for match in re.finditer(re.escape(tag), written.text)]
-        if len(ends) != len(steps):
-            message = f"the chat template left {len(ends)} of {len(steps)} step tags"
-            raise ValueError(message)
-        encoded = ready.encoder.encode(written.text, templated=written.templated)
-        return Row(encoded.ids, tuple(encoded.position_of(end) for end in ends))
+    def _written(self, ready: Ready, conversations: Sequence[Conversation]) -> Sequence[Written | TemplateFailedError]:
+        tag = self._tag or ready.recipe.tag
+        steps = [self._divided(ready.recipe, one.response) for one in conversations]
+        if ready.recipe.layout == "plain":
+            return [_tagged(one, own, tag, ready.recipe.step_prefix) for one, own in zip(conversations, steps, strict=True)]
+        tagged = [Conversation(one.messages, "".join(f"{step}{tag}" for step in own)) for one, own in zip(conversations, steps, strict=True)]
+        return [_found(one, tag, len(own)) for one, own in zip(ready.writing.write(tagged), steps, strict=True)]
 
-    @staticmethod
-    def _tagged(ready: Ready, messages: Sequence[Message], steps: Sequence[str], tag: str) -> Row:
-        """Write the steps line by line. The places of the tags are known as they are written, whatever words the text holds."""
-        text, ends = conversation(messages), []
-        prefix = ready.recipe.step_prefix
-        for number, step in zip(count(1), steps, strict=False):
-            head = "" if _NUMBERED.match(step) else prefix.replace("{number}", str(number))
-            text += f"{' ' if number == 1 else chr(10)}{head}{step} {tag}"
-            ends.append(len(text) - 1)
-        encoded = ready.encoder.encode(text, templated=False)
-        return Row(encoded.ids, tuple(encoded.position_of(end) for end in ends))
+    def _row(self, ready: Ready, written: Written, encoded: Encoded) -> Row:
+        del ready
+        return Row(encoded.ids, tuple(map(encoded.position_of, written.ends)))
 
     def _score_of(self, ready: Ready, prepared: Prepared, readings: Readings) -> Score:
         del ready
@@ -178,6 +166,24 @@ class Process(ModelReward):
         value = {"last": steps[-1], "min": min(steps), "product": prod(steps), "mean": sum(steps) / len(steps)}[self._aggregate]
         message = "; ".join((f"{self._aggregate} of {len(steps)} steps, the least is step {steps.index(min(steps)) + 1}", *prepared.notes))
         return scored(value, message, truncated=prepared.truncated, details={f"step {number}": step for number, step in zip(count(1), steps, strict=False)})
+
+
+def _tagged(asked: Conversation, steps: Sequence[str], tag: str, prefix: str) -> Written:
+    """Write the steps line by line. The places of the tags are known as they are written, whatever words the text holds."""
+    text, ends = conversation(asked.messages), []
+    for number, step in enumerate(steps, 1):
+        head = "" if _NUMBERED.match(step) else prefix.replace("{number}", str(number))
+        text += f"{' ' if number == 1 else chr(10)}{head}{step} {tag}"
+        ends.append(len(text) - 1)
+    return Written(text, ends=tuple(ends))
+
+
+def _found(written: Written | TemplateFailedError, tag: str, steps: int) -> Written | TemplateFailedError:
+    """Look the tags up. Those that a text brought along were broken up before, so each that is there was written here."""
+    if isinstance(written, TemplateFailedError):
+        return written
+    ends = tuple(match.end() - 1 for match in re.finditer(re.escape(tag), written.text))
+    return replace(written, ends=ends) if len(ends) == steps else TemplateFailedError(f"the chat template left {len(ends)} of {steps} step tags")
 
 
 def _share(good: float, bad: float) -> float:

@@ -48,23 +48,33 @@ def _refuse(message: object) -> None:
     raise jinja2.exceptions.TemplateError(str(message))
 
 
-def answer(line: str, compiled: dict[str, jinja2.Template]) -> dict[str, str]:
-    """Render one conversation.
+def answers(line: str, compiled: dict[str, jinja2.Template]) -> list[dict[str, str]]:
+    """Render conversations.
 
     Args:
-        line: JSON with `template`, `values`, and `most`, the characters a text may have.
+        line: JSON with `template`, and for each conversation one of `values` and one of `most`, the characters its text may have.
         compiled: templates seen before; changed.
 
     Returns:
-        `{"text": ...}`, or `{"error": ...}`.
+        For each, `{"text": ...}` or `{"error": ...}`.
     """
     request = json.loads(line)
-    source, most = request["template"], request["most"]
+    try:
+        return [answer(request["template"], values, most, compiled) for values, most in zip(request["values"], request["most"], strict=True)]
+    except MemoryError:
+        if len(request["values"]) > 1:
+            # One alone may have enough of it: the parent sees this process end, and asks one by one.
+            raise
+        return [{"error": "it takes more memory than a template may"}]
+
+
+def answer(source: str, values: dict[str, object], most: int, compiled: dict[str, jinja2.Template]) -> dict[str, str]:
+    """Render one conversation; see `answers`."""
     try:
         if source not in compiled:
             compiled[source] = environment().from_string(source)
         pieces, size = [], 0
-        for piece in compiled[source].generate(**request["values"]):
+        for piece in compiled[source].generate(**values):
             pieces.append(piece)
             size += len(piece)
             if size > most:
@@ -73,7 +83,7 @@ def answer(line: str, compiled: dict[str, jinja2.Template]) -> dict[str, str]:
     except jinja2.exceptions.SecurityError as error:
         return {"error": f"it reaches for what a template may not touch: {error}"}
     except MemoryError:
-        return {"error": "it takes more memory than a template may"}
+        raise
     # A template may call anything with anything, so anything may be raised; the parent reports it.
     except Exception as error:  # noqa: BLE001 - see above
         return {"error": f"{type(error).__name__}: {error}"[:400]}
@@ -108,7 +118,7 @@ def main() -> None:
     sys.stdout.flush()
     for line in sys.stdin:
         grant()
-        sys.stdout.write(json.dumps(answer(line, compiled)) + "\n")
+        sys.stdout.write(json.dumps(answers(line, compiled)) + "\n")
         sys.stdout.flush()
 
 

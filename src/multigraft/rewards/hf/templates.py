@@ -33,7 +33,7 @@ class ChatTemplate:
     Args:
         source: of the template.
         constants: what else it may read, such as `bos_token`.
-        limit_s: for one conversation; > 0.
+        limit_s: for one request; > 0. Conversations that take longer together are rendered one by one, so that only what takes longer alone fails.
         growth: characters a text may have for each of the conversation's, over a thousand.
     """
 
@@ -44,30 +44,37 @@ class ChatTemplate:
         self._growth = growth
         self._child: _Child | None = None
 
-    def render(self, messages: Sequence[Message], *, add_generation_prompt: bool = False) -> str:
-        """Render one conversation.
+    def render(self, conversations: Sequence[Sequence[Message]], *, add_generation_prompt: bool = False) -> list[str | TemplateFailedError]:
+        """Render conversations, with one request for all of them.
 
         Args:
-            messages: all turns.
-            add_generation_prompt: whether the text ends where the assistant is to begin.
+            conversations: all turns of each.
+            add_generation_prompt: whether the texts end where the assistant is to begin.
 
-        Raises:
-            TemplateFailedError: the template raises, writes too much, or takes too long.
+        Returns:
+            For each its text, or how the template failed: it raises, writes too much, or takes too long.
         """
-        turns: list[Json] = [{"role": message.role, "content": message.content} for message in messages]
-        most = 100_000 + self._growth * sum(len(message.content) for message in messages)
-        values: dict[str, Json] = self._constants | {"messages": turns, "add_generation_prompt": add_generation_prompt}
+        values = [self._values(turns, add_generation_prompt=add_generation_prompt) for turns in conversations]
+        most: list[Json] = [100_000 + self._growth * sum(len(turn.content) for turn in turns) for turns in conversations]
         if self._child is None:
             self._child = _Child()
-        reply = self._child.ask({"template": self._source, "values": values, "most": most}, self._limit_s)
-        if reply is None:
-            self.close()
-            message = f"the chat template of the model takes longer than {self._limit_s:g} s, or more memory than a template may"
-            raise TemplateFailedError(message)
-        if "text" in reply:
-            return str(reply["text"])
-        message = f"the chat template of the model cannot be used: {reply.get('error')}"
-        raise TemplateFailedError(message)
+        replies = self._child.ask({"template": self._source, "values": values, "most": most}, self._limit_s)
+        if replies is not None:
+            return [self._text(reply) for reply in replies]
+        self.close()
+        if len(conversations) > 1:
+            # One of them takes too long, or all of them together do: alone, each has the whole limit, and none suffers for another.
+            return [text for turns in conversations for text in self.render([turns], add_generation_prompt=add_generation_prompt)]
+        message = f"the chat template of the model takes longer than {self._limit_s:g} s, or more memory than a template may"
+        return [TemplateFailedError(message)]
+
+    def _values(self, turns: Sequence[Message], *, add_generation_prompt: bool) -> Json:
+        messages: list[Json] = [{"role": turn.role, "content": turn.content} for turn in turns]
+        return self._constants | {"messages": messages, "add_generation_prompt": add_generation_prompt}
+
+    @staticmethod
+    def _text(reply: Mapping[str, Json]) -> str | TemplateFailedError:
+        return str(reply["text"]) if "text" in reply else TemplateFailedError(f"the chat template of the model cannot be used: {reply.get('error')}")
 
     def close(self) -> None:
         """End the process."""
@@ -89,8 +96,8 @@ class _Child:
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True, name="chat-template").start()
         self._end = weakref.finalize(self, _end, self._process)
 
-    def ask(self, request: Json, limit_s: float) -> dict[str, Json] | None:
-        """Return the reply, or None when there is none in time."""
+    def ask(self, request: Json, limit_s: float) -> list[dict[str, Json]] | None:
+        """Return the replies, or None when there are none in time."""
         assert self._process.stdin is not None  # noqa: S101 - for the type checker; it was opened as a pipe
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -98,10 +105,10 @@ class _Child:
             if not self._started:
                 self._lines.get(timeout=_START_S)
                 self._started = True
-            reply = json.loads(self._lines.get(timeout=limit_s))
+            replies: list[dict[str, Json]] = json.loads(self._lines.get(timeout=limit_s))
         except (OSError, queue.Empty, ValueError):
             return None
-        return reply if isinstance(reply, dict) else None
+        return replies
 
     def end(self) -> None:
         """Kill the process."""

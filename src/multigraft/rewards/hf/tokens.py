@@ -35,15 +35,15 @@ class Tokenizer(Protocol):
 
     def __call__(
         self,
-        text: str,
-        text_pair: str | None = None,
+        text: list[str],
+        text_pair: list[str] | None = None,
         *,
         add_special_tokens: bool,
         return_offsets_mapping: bool,
         return_attention_mask: bool,
         return_token_type_ids: bool | None,
         verbose: bool,
-    ) -> Mapping[str, Sequence[object]]:
+    ) -> Mapping[str, Sequence[Sequence[object]]]:
         """Tokenize."""
         ...
 
@@ -109,27 +109,32 @@ class Encoder:
             found += number
         return text, found
 
-    def encode(self, text: str, *, templated: bool, pair: str | None = None) -> Encoded:
-        """Tokenize.
+    def encode(self, texts: Sequence[str], *, templated: bool, pairs: Sequence[str] = ()) -> list[Encoded]:
+        """Tokenize texts, all with one call, which a tokenizer spreads over the cores.
 
         Args:
-            text: all of it.
-            templated: it comes from a chat template, which writes the start token itself.
-            pair: the second text, for encoders.
+            texts: all of each.
+            templated: they come from a chat template, which writes the start token itself.
+            pairs: for encoders, the second text of each.
         """
+        if not texts:
+            return []
         found = self._tokenizer(
-            text,
-            pair,
+            list(texts),
+            list(pairs) or None,
             add_special_tokens=not templated,
             return_offsets_mapping=True,
             return_attention_mask=False,
             return_token_type_ids=None,
             verbose=False,
         )
-        ids = tuple(cast("Sequence[int]", found["input_ids"]))
-        spans = tuple((start, end) for start, end in cast("Sequence[tuple[int, int]]", found["offset_mapping"]))
+        ids = cast("Sequence[Sequence[int]]", found["input_ids"])
+        spans = cast("Sequence[Sequence[tuple[int, int]]]", found["offset_mapping"])
         # Some tokenizers count segments for models that know none, so only those of pairs are passed on.
-        types = () if pair is None else tuple(cast("Sequence[int]", found.get("token_type_ids", ())))
+        types = cast("Sequence[Sequence[int]]", found.get("token_type_ids") if pairs else None) or [()] * len(ids)
+        return [self._encoded(tuple(one), tuple(places), tuple(segments)) for one, places, segments in zip(ids, spans, types, strict=True)]
+
+    def _encoded(self, ids: tuple[int, ...], spans: tuple[tuple[int, int], ...], types: tuple[int, ...]) -> Encoded:
         start = self._tokenizer.bos_token_id
         # A template that writes the start token, given to a tokenizer that adds one, makes two, which no model was trained with.
         doubled = start is not None and len(ids) > 1 and ids[0] == ids[1] == start
@@ -141,19 +146,18 @@ def _added(tokenizer: Tokenizer) -> set[str]:
     return {str(token) for token in decoder.values() if getattr(token, "special", False)}
 
 
-def fitted(response: str, limit_tokens: int, length_of: Callable[[str], int], cost_of: Callable[[str], Encoded]) -> str | None:
+def fitted(response: str, alone: Encoded, limit_tokens: int, length_of: Callable[[str], int]) -> str | None:
     """Cut the end of a response until the whole fits.
 
     Args:
         response: all of it.
+        alone: its tokens.
         limit_tokens: what the whole may have.
         length_of: tokens of the whole with a shorter response.
-        cost_of: tokenizes a response alone.
 
     Returns:
         A beginning of it, within a few tokens of the longest that fits; None when none does.
     """
-    alone = cost_of(response)
     kept = len(alone.ids)
     over = length_of(response) - limit_tokens
     while over > 0:
