@@ -4,9 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,8 +71,8 @@ def test_what_waits_is_run_together() -> None:
     time.sleep(0.05)
     others = [queue.submit(rows((number, number))) for number in range(20)]
     gate.set()
-    assert [future.result(5) for future in first] == [[[1.0]]]
-    assert [futures[0].result(5) for futures in others] == [[[2.0 * number]] for number in range(20)]
+    assert first.result(5) == [[[1.0]]]
+    assert [future.result(5) for future in others] == [[[[2.0 * number]]] for number in range(20)]
     assert network.batches == [1, 20]
     queue.close()
 
@@ -82,8 +80,7 @@ def test_what_waits_is_run_together() -> None:
 def test_one_that_fails_harms_no_other() -> None:
     network = Summing(room=3)
     queue = WorkQueue([network], 1000)
-    futures = queue.submit(rows((1,), (2,), (13,), (4,), (5,), (6,), (7,), (8,)))
-    found = [future.exception(5) or future.result() for future in futures]
+    found = queue.submit(rows((1,), (2,), (13,), (4,), (5,), (6,), (7,), (8,))).result(5)
     assert [found[number] for number in (0, 1, 3, 4, 5, 6, 7)] == [[[float(number)]] for number in (1, 2, 4, 5, 6, 7, 8)]
     assert isinstance(found[2], ValueError)
     queue.close()
@@ -92,8 +89,7 @@ def test_one_that_fails_harms_no_other() -> None:
 def test_replicas_share_the_work() -> None:
     networks = [Summing(delay_s=0.02), Summing(delay_s=0.02)]
     queue = WorkQueue(networks, 1)
-    futures = queue.submit(rows(*((number,) for number in range(10))))
-    assert [future.result(5) for future in futures] == [[[float(number)]] for number in range(10)]
+    assert queue.submit(rows(*((number,) for number in range(10)))).result(5) == [[[float(number)]] for number in range(10)]
     assert min(len(network.batches) for network in networks) > 1
     shares = networks[0].shares + networks[1].shares
     # Ten are ready at first, and each is told how many run or are about to, itself included.
@@ -103,24 +99,31 @@ def test_replicas_share_the_work() -> None:
     queue.close()
 
 
-def test_closing_cancels_what_waits() -> None:
+def test_closing_leaves_what_waits() -> None:
     gate = threading.Event()
-    queue = WorkQueue([Summing(gate=gate)], 1)
-    running, waiting = queue.submit(rows((1,), (2,)))
+    network = Summing(gate=gate)
+    queue = WorkQueue([network], 1)
+    both, waiting = queue.submit(rows((1,), (2,))), queue.submit(rows((3,)))
     time.sleep(0.05)
     queue.close()
+    assert waiting.result(5) == [None]
     gate.set()
-    with pytest.raises(CancelledError):
-        waiting.result(5)
-    assert running.result(5) == [[1.0]]
-    assert queue.submit(rows((3,)))[0].cancelled()
+    assert both.result(5) == [[[1.0]], None]
+    assert queue.submit(rows((4,), (5,))).result(5) == [None, None]
+    assert network.batches == [1]
+
+
+def test_no_rows_are_at_once_done() -> None:
+    queue = WorkQueue([Summing()], 1)
+    assert queue.submit([]).result(5) == []
+    queue.close()
 
 
 async def test_the_event_loop_goes_on_and_a_cancelled_call_is_not_run() -> None:
     gate = threading.Event()
     network = Summing(gate=gate)
     queue = WorkQueue([network], 1)
-    kept, dropped = (asyncio.wrap_future(queue.submit(rows((number,)))[0]) for number in (1, 2))
+    kept, dropped = (asyncio.wrap_future(queue.submit(rows((number,)))) for number in (1, 2))
     ticks = 0
     for _ in range(5):
         await asyncio.sleep(0.01)
@@ -128,7 +131,7 @@ async def test_the_event_loop_goes_on_and_a_cancelled_call_is_not_run() -> None:
     dropped.cancel()
     await asyncio.sleep(0)
     gate.set()
-    assert await kept == [[1.0]]
+    assert await kept == [[[1.0]]]
     queue.close()
     assert ticks == 5
     assert network.batches == [1]

@@ -18,7 +18,7 @@ from multigraft.rewards.hf.recipes import Recipe
 from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
 from multigraft.rewards.hf.tokens import Encoded, Encoder, Row, Tokenizer, fitted
 from multigraft.rewards.hf.weights import Weights, find_weights, local_folder, read_folder
-from multigraft.rewards.hf.work import Readings, WorkQueue
+from multigraft.rewards.hf.work import Outcome, Readings, WorkQueue
 from multigraft.rewards.scores import unscored
 from multigraft.types import Candidate, FailureKind, Json, Message, Score
 
@@ -144,9 +144,9 @@ class ModelReward(ABC):
         if ready is None:
             return [unscored(FailureKind.UNSCORABLE, f"{self.name} was closed while it started", retryable=True) for _ in candidates]
         prepared = await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepared, ready, candidates)
-        futures = ready.queue.submit([one.row for one in prepared if isinstance(one, Prepared)])
-        readings = iter(await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True))
-        return [one if isinstance(one, Score) else self._read(ready, one, next(readings)) for one in prepared]
+        outcomes: list[Outcome] = await asyncio.wrap_future(ready.queue.submit([one.row for one in prepared if isinstance(one, Prepared)]))
+        left = iter(outcomes)
+        return [one if isinstance(one, Score) else self._read(ready, one, next(left)) for one in prepared]
 
     def _start(self) -> None:
         with self._starting:
@@ -236,13 +236,13 @@ class ModelReward(ABC):
         note = f"the end of the response was cut, so that {tokens} tokens fit into {limit}"
         return Prepared(row_of(kept), truncated=True, notes=(*notes, note))
 
-    def _read(self, ready: Ready, prepared: Prepared, readings: Readings | BaseException) -> Score:
-        if isinstance(readings, asyncio.CancelledError):
+    def _read(self, ready: Ready, prepared: Prepared, outcome: Outcome) -> Score:
+        if outcome is None:
             return unscored(FailureKind.UNSCORABLE, f"{self.name} was closed before it came to this response", retryable=True)
-        if isinstance(readings, BaseException):
-            memory = "memory" in str(readings).casefold()
-            return unscored(FailureKind.UNSCORABLE, f"the model failed: {type(readings).__name__}: {readings}", retryable=memory)
-        return self._score_of(ready, prepared, readings)
+        if isinstance(outcome, Exception):
+            memory = "memory" in str(outcome).casefold()
+            return unscored(FailureKind.UNSCORABLE, f"the model failed: {type(outcome).__name__}: {outcome}", retryable=memory)
+        return self._score_of(ready, prepared, outcome)
 
     def _writing_of(self, weights: Weights, recipe: Recipe, template: ChatTemplate | None) -> Writing:
         """Choose how conversations are written.

@@ -54,24 +54,23 @@ class TorchNetwork:
     def read(self, rows: Sequence[Row]) -> list[Readings]:
         """Run one batch."""
         with torch.inference_mode():
-            width = max(len(row.ids) for row in rows)
-            ids = torch.full((len(rows), width), self._pad_id, dtype=torch.long)
-            mask = torch.zeros((len(rows), width), dtype=torch.long)
-            types = torch.zeros((len(rows), width), dtype=torch.long) if rows[0].types else None
-            for number, row in enumerate(rows):
-                ids[number, : len(row.ids)] = torch.tensor(row.ids)
-                mask[number, : len(row.ids)] = 1
-                if types is not None:
-                    types[number, : len(row.types)] = torch.tensor(row.types)
-            states = self._run(ids.to(self._device), mask.to(self._device), None if types is None else types.to(self._device))
-            flat = torch.cat([states[number, list(row.marks)] for number, row in enumerate(rows)])
-            numbers: list[list[float]] = self._project(flat).float().cpu().tolist()
+            ids = self._filled([row.ids for row in rows], self._pad_id)
+            mask = self._filled([(1,) * len(row.ids) for row in rows], 0)
+            types = self._filled([row.types for row in rows], 0) if rows[0].types else None
+            states = self._run(ids, mask, types)
+            of_rows = [number for number, row in enumerate(rows) for _ in row.marks]
+            marks = [mark for row in rows for mark in row.marks]
+            numbers: list[list[float]] = self._project(states[of_rows, marks]).float().cpu().tolist()
         found, start = [], 0
         for row in rows:
             end = start + len(row.marks) // self._group
             found.append(numbers[start:end])
             start = end
         return found
+
+    def _filled(self, rows: Sequence[Sequence[int]], filling: int) -> torch.Tensor:
+        width = max(map(len, rows))
+        return torch.tensor([[*row, *[filling] * (width - len(row))] for row in rows], device=self._device)
 
     def agrees(self, row: Row, direct: Callable[[torch.Tensor], torch.Tensor], dtype: torch.dtype) -> bool:
         """Say whether a reading is what the model itself would say.

@@ -42,10 +42,24 @@ class Network(Protocol):
         ...
 
 
+Outcome: TypeAlias = Readings | Exception | None
+"""What became of a row: what the model said, what it raised, or nothing, where the queue was closed before its turn."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """The rows of one call, which may run in several batches, and what has become of them."""
+
+    outcomes: list[Outcome]
+    left: int
+    future: "Future[list[Outcome]]" = field(default_factory=Future)
+
+
 @dataclass(frozen=True, slots=True)
 class _Item:
     row: Row
-    future: "Future[Readings]"
+    call: _Call
+    place: int
 
 
 @dataclass(slots=True)
@@ -73,24 +87,25 @@ class WorkQueue:
             threading.Thread(target=_run, args=(self._state, network, batch_tokens), daemon=True, name=f"reward-model-{number}").start()
         self._close = weakref.finalize(self, _close, self._state)
 
-    def submit(self, rows: Sequence[Row]) -> "list[Future[Readings]]":
+    def submit(self, rows: Sequence[Row]) -> "Future[list[Outcome]]":
         """Put rows into the queue.
 
         Returns:
-            One future a row. It raises what the model raised; a cancelled one is not run, and all are cancelled once the queue is closed.
+            What becomes of each, once all have had their turn. Once it is cancelled, those that still wait are not run.
         """
-        items = [_Item(row, Future()) for row in rows]
+        call = _Call([None] * len(rows), len(rows))
+        items = [_Item(row, call, place) for place, row in enumerate(rows)]
         with self._state.lock:
-            closed = self._state.closed
-            if not closed:
+            refused = self._state.closed or not items
+            if not refused:
                 self._state.waiting.extend(items)
                 self._state.lock.notify_all()
-        for item in items if closed else ():
-            item.future.cancel()
-        return [item.future for item in items]
+        if refused:
+            call.future.set_result(call.outcomes)
+        return call.future
 
     def close(self) -> None:
-        """End the threads; what waits is cancelled."""
+        """End the threads; what waits is not run."""
         self._close()
 
 
@@ -101,17 +116,15 @@ def _close(state: _State) -> None:
         state.waiting.clear()
         state.batches.clear()
         state.lock.notify_all()
-    for item in left:
-        item.future.cancel()
+    _finish(state, [(item, None) for item in left])
 
 
 def _run(state: _State, network: Network, batch_tokens: int) -> None:
     while (found := _next(state, batch_tokens, padded=network.padded)) is not None:
         batch, share = found
-        live = [item for item in batch if item.future.set_running_or_notify_cancel()]
-        if live:
+        if live := [item for item in batch if not item.call.future.cancelled()]:
             network.prepare(share)
-            _settle(network, live)
+            _finish(state, list(zip(live, _outcomes(network, [item.row for item in live]), strict=True)))
         with state.lock:
             state.running -= 1
 
@@ -132,21 +145,28 @@ def _next(state: _State, batch_tokens: int, *, padded: bool) -> tuple[list[_Item
         return state.batches.pop(0), state.running + len(state.batches)
 
 
-def _settle(network: Network, items: Sequence[_Item]) -> None:
+def _outcomes(network: Network, rows: Sequence[Row]) -> Sequence[Outcome]:
     """Run a batch; one that fails is halved, so that no text suffers for another, or for a device with too little memory."""
     try:
-        readings = network.read([item.row for item in items])
+        return network.read(rows)
     # Whatever a model raises belongs to whoever waits for it; a thread that ended would leave all of them waiting.
     except Exception as error:  # noqa: BLE001 - see above
-        if len(items) == 1:
-            items[0].future.set_exception(error)
-            return
-        readings = []
-    if not readings:
-        # Only here, where the error and the memory its frames hold are gone.
-        middle = len(items) // 2
-        _settle(network, items[:middle])
-        _settle(network, items[middle:])
-        return
-    for item, reading in zip(items, readings, strict=True):
-        item.future.set_result(reading)
+        if len(rows) == 1:
+            return [error]
+    # Only here, where the error and the memory its frames hold are gone.
+    middle = len(rows) // 2
+    return [*_outcomes(network, rows[:middle]), *_outcomes(network, rows[middle:])]
+
+
+def _finish(state: _State, found: Sequence[tuple[_Item, Outcome]]) -> None:
+    """Note what became of rows. A call is told once, when the last of its rows is there, as each word to its event loop costs more than a row."""
+    done = []
+    with state.lock:
+        for item, outcome in found:
+            item.call.outcomes[item.place] = outcome
+            item.call.left -= 1
+            if not item.call.left:
+                done.append(item.call)
+    for call in done:
+        if call.future.set_running_or_notify_cancel():
+            call.future.set_result(call.outcomes)
