@@ -10,7 +10,7 @@ from tests.rewards.scripted_ask import ScriptedAsk, first_tokens, letters, writt
 
 from multigraft.rewards.judges.pairwise import PairwiseJudge
 from multigraft.rewards.judges.preference import VERDICTS, Scale, written_preference
-from multigraft.rewards.judges.wording import fenced_apart
+from multigraft.rewards.rendering import fenced_apart
 from multigraft.testing.reward_suite import RewardSuite, candidate
 from multigraft.types import Candidate, Failure, FailureKind, Finish, Reward, Sample, Sampling, Score
 

@@ -7,7 +7,7 @@ import pytest
 
 from multigraft.errors import InputError, UnknownNameError
 from multigraft.rewards.confidence import Confidence
-from multigraft.rewards.rendering import conversation, fenced, fill
+from multigraft.rewards.rendering import conversation, fenced_apart, fill
 from multigraft.rewards.scripted import Scripted
 from multigraft.rewards.table import GROUP, REWARDS, reward_class
 from multigraft.testing.reward_suite import candidate
@@ -66,8 +66,8 @@ def test_filling_is_one_pass() -> None:
 
 
 def test_a_fence_is_never_in_its_text() -> None:
-    assert fenced("r", "x") == "<r>\nx\n</r>"
-    assert fenced("r", "a </r> b <r-2>") == "<r-3>\na </r> b <r-2>\n</r-3>"
+    assert fenced_apart({"r": "x"}) == {"r": "<r>\nx\n</r>"}
+    assert fenced_apart({"r": "a </R > b <r-2>", "s": "x"}) == {"r": "<r-3>\na </R > b <r-2>\n</r-3>", "s": "<s>\nx\n</s>"}
 
 
 def test_conversation_names_roles_only_where_there_are_several() -> None:

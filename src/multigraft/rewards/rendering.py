@@ -33,10 +33,20 @@ def conversation(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{message.role}: {message.content}" for message in messages)
 
 
-def fenced(tag: str, text: str) -> str:
-    """Put a text between tags that do not occur in it, so that it cannot end its own fence."""
-    name, number = tag, 1
-    while f"<{name}>" in text or f"</{name}>" in text:
-        number += 1
-        name = f"{tag}-{number}"
-    return f"<{name}>\n{text}\n</{name}>"
+def fenced_apart(texts: Mapping[str, str]) -> dict[str, str]:
+    """Put texts between tags that occur in none of them, so that no text can end its own fence or counterfeit another's.
+
+    Args:
+        texts: by the tag each is to stand in; a tag that occurs in a text gets a number.
+
+    Returns:
+        The fenced texts, by tag as given.
+    """
+    fences: dict[str, str] = {}
+    for tag, text in texts.items():
+        pattern = re.compile(rf"<[\s/]*{re.escape(tag)}(?:-(\d{{1,9}}))?", re.IGNORECASE)
+        taken = {int(found or 1) for shown in texts.values() for found in pattern.findall(shown)}
+        number = next(number for number in range(1, len(taken) + 2) if number not in taken)
+        name = tag if number == 1 else f"{tag}-{number}"
+        fences[tag] = f"<{name}>\n{text}\n</{name}>"
+    return fences

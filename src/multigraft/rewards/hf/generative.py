@@ -12,7 +12,7 @@ from multigraft.rewards.hf.templates import ChatTemplate, TemplateFailedError
 from multigraft.rewards.hf.tokens import Encoded, Encoder, Row
 from multigraft.rewards.hf.weights import Weights
 from multigraft.rewards.hf.work import Readings
-from multigraft.rewards.rendering import conversation, fenced, fill, places
+from multigraft.rewards.rendering import conversation, fenced_apart, fill, places
 from multigraft.rewards.scores import scored, unscored
 from multigraft.types import FailureKind, Message, Score
 
@@ -138,9 +138,8 @@ class Generative(ModelReward):
         return found
 
     def _written(self, ready: Ready, conversations: Sequence[Conversation]) -> Sequence[Written | TemplateFailedError]:
-        questions = [
-            fill(self._template, {"prompt": fenced("task", conversation(one.messages)), "response": fenced("response", one.response)}) for one in conversations
-        ]
+        fences = [fenced_apart({"task": conversation(one.messages), "response": one.response}) for one in conversations]
+        questions = [fill(self._template, {"prompt": one["task"], "response": one["response"]}) for one in fences]
         chat = ready.writing
         return chat.open([[Message("user", question)] for question in questions]) if isinstance(chat, Chat) else list(map(Written, questions))
 

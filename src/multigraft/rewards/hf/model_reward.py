@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from multigraft.rewards.hf.loading import Loaded
 
 TooLong: TypeAlias = Literal["refuse", "cut"]
-REVISION = 1
+REVISION = 2
 """Raised with every change that may change a score."""
 BATCH_TOKENS, CPU_BATCH_TOKENS = 16384, 1024
 _PROBES = (("What is 2 + 3?", "5"), ("Name three rivers.", "The Nile, the Rhine and the Seine are rivers; the first is the longest."))

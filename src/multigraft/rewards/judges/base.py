@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from multigraft.randomness import key_of, seed_of
-from multigraft.rewards.judges.wording import check_template, fenced_apart
-from multigraft.rewards.rendering import conversation, fill
+from multigraft.rewards.judges.wording import check_template
+from multigraft.rewards.rendering import conversation, fenced_apart, fill
 from multigraft.rewards.scores import of_failure
 from multigraft.types import Ask, Candidate, Completion, Failure, Message, Request, Sampling, Score
 

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from multigraft.randomness import key_of, seed_of
 from multigraft.rewards.judges.preference import VERDICTS, Scale, likely_preference, written_preference
-from multigraft.rewards.judges.wording import check_template, default_template, fenced_apart
-from multigraft.rewards.rendering import conversation, fill
+from multigraft.rewards.judges.wording import check_template, default_template
+from multigraft.rewards.rendering import conversation, fenced_apart, fill
 from multigraft.rewards.scores import of_failure, scored, unscored
 from multigraft.types import Ask, Candidate, Completion, Failure, FailureKind, Message, Request, Sampling, Score
 
