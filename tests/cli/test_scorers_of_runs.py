@@ -78,8 +78,12 @@ def served(reward: str) -> Iterator[str]:
 def test_two_runs_at_once_share_a_served_classifier(prompts: Path, classifier: Path) -> None:
     here = prompts.parent
     with served(f"classifier:{classifier}") as url:
-        (here / "served.toml").write_text(f'{SHORT}[[reward.parts]]\nkind = "remote"\nshape = "multigraft"\nendpoints = [{{ url = "{url}" }}]\n', "utf-8")
-        command = [sys.executable, "-m", "multigraft", "synth", str(prompts), "-c", str(here / "served.toml"), "--models", "smollm2-135m", "-n", "4", "-q"]
+        (here / "served.toml").write_text(
+            f'{SHORT}[[models]]\nname = "smollm2-135m"\nthreads = 1\n'  # two hosts on all cores would each be slowed tenfold
+            f'[[reward.parts]]\nkind = "remote"\nshape = "multigraft"\nendpoints = [{{ url = "{url}" }}]\n',
+            "utf-8",
+        )
+        command = [sys.executable, "-m", "multigraft", "synth", str(prompts), "-c", str(here / "served.toml"), "-n", "4", "-q"]
         runs = [
             subprocess.Popen([*command, "-o", str(here / f"run{seed}"), "--seed", str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for seed in (1, 2)
         ]
