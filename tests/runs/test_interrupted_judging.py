@@ -72,4 +72,6 @@ def test_judging_goes_on_and_nothing_is_paid_twice(stop: signal.Signals, tmp_pat
     # After a stop that is heeded, what was in flight came in; a kill loses at most that.
     assert asked - answered <= (4 if stop is signal.SIGKILL else 0)
     with RunRecord(run) as record:
-        assert record.spent_apart().calls == asked + again
+        charged = record.spent_apart().calls
+    # A call that a kill cut off between its record and the wire is charged as well, since nobody can know that it was not sent.
+    assert asked + again <= charged <= asked + again + (4 if stop is signal.SIGKILL else 0)
