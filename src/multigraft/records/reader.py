@@ -268,7 +268,7 @@ class RunRecord:
             _, _, call_id, model, parents, role, seed, *bound = row
             record.wasted = record.wasted.plus(sent[call_id][1] if call_id in sent else NOTHING)
             sent[call_id] = (Call(call_id, model, tuple(orjson.loads(parents)), Role(role), seed), Amount(*bound))
-        for row in execute(f"SELECT {COLUMNS['responses']} FROM responses WHERE number = ? ORDER BY call_id", (number,)):  # noqa: S608
+        for row in execute(f"SELECT {COLUMNS['responses']} FROM responses WHERE number = ? ORDER BY call_id", (number,)):  # noqa: S608 - fixed texts
             sequence, _, call_id, digest, attempts, flops, tokens, usd, calls, *sample = row
             kinds = tuple(FailureKind(kind) for kind in orjson.loads(attempts))
             call, _ = sent.pop(call_id)
@@ -278,7 +278,7 @@ class RunRecord:
             record.wasted = record.wasted.plus(bound)
         record.wasted = record.wasted.plus(self._sum(f"{_UNANSWERED_JUDGING} AND apart = 0 AND number = ?", number))
         self._add_scores(record)
-        for row in execute(f"SELECT {COLUMNS['outcomes']} FROM outcomes WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+        for row in execute(f"SELECT {COLUMNS['outcomes']} FROM outcomes WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608 - fixed texts
             sequence, _, call_id, reward, reason, asked = row
             found = record.calls[call_id]
             found.reward, found.reason = reward, None if reason is None else FailureKind(reason)
@@ -290,13 +290,13 @@ class RunRecord:
 
     def _add_scores(self, record: PromptRecord) -> None:
         execute, number = self._database.execute, record.number
-        for row in execute(f"SELECT {COLUMNS['replies']} FROM replies WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+        for row in execute(f"SELECT {COLUMNS['replies']} FROM replies WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608 - fixed texts
             _, _, call_id, scorer, digest, apart, flops, tokens, usd, calls, *sample = row
             found = record.calls[call_id].judging_apart if apart else record.calls[call_id].judging
             found[scorer] = found.get(scorer, NOTHING).plus(Amount(flops, tokens, usd, calls))
             reply = sample_of(sample)
             if isinstance(reply, Completion):
                 record.replies[digest] = reply
-        for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608
+        for row in execute(f"SELECT {COLUMNS['scores']} FROM scores WHERE number = ? ORDER BY sequence", (number,)):  # noqa: S608 - fixed texts
             _, _, call_id, scorer, version, *score = row
             record.calls[call_id].scores[scorer] = ScoreRecord(scorer, version, score_of(score))
