@@ -24,6 +24,8 @@ class Role(StrEnum):
     """Answer with several earlier responses in sight."""
     FUSE = "fuse"
     """Condense several earlier responses into one, for a next agent to read."""
+    CONCLUDE = "conclude"
+    """Give the final answer, with the responses of the agents before in sight."""
 
 
 class FailureKind(StrEnum):
@@ -122,6 +124,8 @@ class Request:
     sampling: Sampling
     seeds: tuple[int, ...]
     """One seed in [0, 2**31) for each sample wanted; at least one."""
+    json_schema: str | None = None
+    """A JSON schema, as text, that the server is to hold the answer to; one that cannot answers freely, and the completion's flags say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +249,8 @@ class Outcome:
     """None when there is a response."""
     cost: float = 0.0
     """What the call cost in the unit of the strategy's cost term; 0 when that is off."""
+    answer: str | None = None
+    """What a scorer read as the final answer, equal texts for equal answers; None: none was read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ class Plan(NamedTuple):
     role: Role = Role.ANSWER
     place: int = -1
     """Where the strategy will put the response, in a numbering of its own; handed back to `asked`."""
+    seed: int | None = None
+    """[0, 2**31). None: drawn from the run's seed, the prompt and the id of the call."""
 
 
 @dataclass(slots=True)
@@ -141,7 +143,8 @@ class PlannedStrategy(ABC, Generic[StateT]):
         if plan is None:
             return WAIT if state.in_flight else DONE
         call_id = len(state.calls)
-        call = Call(call_id, plan.model, plan.parents, plan.role, nth_seed(state.seed_key, call_id))
+        seed = nth_seed(state.seed_key, call_id) if plan.seed is None else plan.seed
+        call = Call(call_id, plan.model, plan.parents, plan.role, seed)
         state.calls.append(call)
         state.in_flight.add(call_id)
         self.asked(state, call, plan)
