@@ -1,4 +1,4 @@
-"""A real small chat model as judge. Its margins are thin and differ a little from machine to machine, so pairs differ plainly, and only sums over them count."""
+"""A real small chat model as judge. Its margins are thin and differ between machines, so the pairs differ plainly, and only sums over them count."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
