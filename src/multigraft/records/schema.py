@@ -52,18 +52,21 @@ CREATE TABLE ends (sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason
 CREATE INDEX ends_by_prompt ON ends (number);
 """
 
-_SAMPLE = (
+SAMPLE = (
     "text, reasoning, finish, mean_logprob, first_token, flags, failure, message, possibly_billed, prompt_tokens, completion_tokens, cached_tokens, "
     "reasoning_tokens, context_tokens, estimated, endpoint, latency_s"
 )
+"""Columns of a sample."""
+SCORE = "value, reason, message, retryable, truncated, answer, details"
+"""Columns of a score."""
 COLUMNS = {
     "sessions": "sequence, session, seconds, facts",
     "prompts": "sequence, number, prompt_id, content",
     "sent": "sequence, number, call_id, model, parents, role, seed, flops, tokens, usd, calls",
-    "responses": f"sequence, number, call_id, digest, attempts, flops, tokens, usd, calls, {_SAMPLE}",
+    "responses": f"sequence, number, call_id, digest, attempts, flops, tokens, usd, calls, {SAMPLE}",
     "judging": "sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls",
-    "replies": f"sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls, {_SAMPLE}",
-    "scores": "sequence, number, call_id, scorer, version, value, reason, message, retryable, truncated, answer, details",
+    "replies": f"sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls, {SAMPLE}",
+    "scores": f"sequence, number, call_id, scorer, version, {SCORE}",
     "outcomes": "sequence, number, call_id, reward, reason, asked",
     "ends": "sequence, number, reason",
 }
@@ -78,13 +81,13 @@ def values_of(sequence: int, row: Row) -> tuple[str, tuple[Value, ...]]:
     """
     match row:
         case ResponseRow(number, call, digest, sample, spent, attempts):
-            return "responses", (sequence, number, call.call_id, digest, _json(attempts), *spent, *_sample_values(sample))
+            return "responses", (sequence, number, call.call_id, digest, _json(attempts), *spent, *sample_values(sample))
         case ScoreRow(number, call_id, scorer, version, score):
-            return "scores", (sequence, number, call_id, scorer, version, *_score_values(score))
+            return "scores", (sequence, number, call_id, scorer, version, *score_values(score))
         case JudgingRow(number, call_id, scorer, digest, bound, apart):
             return "judging", (sequence, number, call_id, scorer, digest, int(apart), *bound)
         case ReplyRow(number, call_id, scorer, digest, sample, spent, apart):
-            return "replies", (sequence, number, call_id, scorer, digest, int(apart), *spent, *_sample_values(sample))
+            return "replies", (sequence, number, call_id, scorer, digest, int(apart), *spent, *sample_values(sample))
         case OutcomeRow(number, call_id, reward, reason, asked):
             return "outcomes", (sequence, number, call_id, reward, reason, asked)
         case SentRow(number, call, bound):
@@ -131,12 +134,14 @@ def score_of(values: Sequence[Value]) -> Score:
     return Score(number, kind, str(message), bool(retryable), bool(truncated), read, numbers)
 
 
-def _score_values(score: Score) -> tuple[Value, ...]:
+def score_values(score: Score) -> tuple[Value, ...]:
+    """Spread a score over its columns, `value` to `details`."""
     details = _json(dict(score.details)) if score.details else "{}"
     return score.value, score.reason, score.message, int(score.retryable), int(score.truncated), score.answer, details
 
 
-def _sample_values(sample: Sample) -> tuple[Value, ...]:
+def sample_values(sample: Sample) -> tuple[Value, ...]:
+    """Spread a completion or a failure over its columns, `text` to `latency_s`."""
     usage = sample.usage
     counts = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens, usage.context_tokens)
     rest = (*counts, int(usage.estimated), sample.endpoint, sample.latency_s)
