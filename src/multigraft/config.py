@@ -273,7 +273,7 @@ class TaskTable(Table):
 
 
 class TemplatesTable(Table):
-    """How refining and aggregating are asked; a family, and single templates of your own."""
+    """How refining, aggregating and concluding are asked; a family, and single templates of your own."""
 
     family: str | None = None
     """`default` or `translation`; default: the task's own wording, else `default`."""
@@ -283,6 +283,8 @@ class TemplatesTable(Table):
     """Wording of an aggregation, with the place `{{responses}}`."""
     fuse: str | None = None
     """Wording of a condensation, with the places `{{prompt}}` and `{{responses}}`."""
+    conclude: str | None = None
+    """Wording of the final answer of a graph that ends in a model, with the places `{{prompt}}` and `{{responses}}`."""
 
 
 class ConcurrencyTable(Table):

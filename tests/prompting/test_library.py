@@ -36,6 +36,17 @@ def test_every_family_fuses(family: str) -> None:
     assert "\n\n1. the cat\n\n2. a cat\n\n" in message.content
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_concludes_with_a_warning_not_to_copy(family: str) -> None:
+    call = Call(call_id=2, model="m", parents=(0, 1), role=Role.CONCLUDE, seed=1)
+    (message,) = render(PROMPT, call, {0: "the cat", 1: "a cat"}, load_templates(family))
+    assert message.content.startswith("Translate: chat\n")
+    assert "\n\n1. the cat\n\n2. a cat\n\n" in message.content
+    assert "final" in message.content
+    assert "do not copy one of them" in message.content.lower()
+    assert message.content.endswith(("only.", "others."))
+
+
 def test_families_differ() -> None:
     assert load_templates().refine != load_templates("translation").refine
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,7 +8,12 @@ from multigraft.errors import InputError, UnknownNameError
 from multigraft.prompting.render import Templates, render
 from multigraft.types import Call, Message, Prompt, Role
 
-TEMPLATES = Templates(refine="Q: {{prompt}}\nR: {{response}}\nImprove.", aggregate="Seen:\n{{responses}}", fuse="Q: {{prompt}}\nAll:\n{{responses}}\nCondense.")
+TEMPLATES = Templates(
+    refine="Q: {{prompt}}\nR: {{response}}\nImprove.",
+    aggregate="Seen:\n{{responses}}",
+    fuse="Q: {{prompt}}\nAll:\n{{responses}}\nCondense.",
+    conclude="Q: {{prompt}}\nAll:\n{{responses}}\nConclude.",
+)
 RESPONSES = {0: "red", 1: "green", 2: "blue"}
 
 HOSTILE = [
@@ -59,7 +66,13 @@ def test_fuse_asks_in_a_user_message() -> None:
     assert render(TURNS, call_of(Role.FUSE, 0, 1), RESPONSES, TEMPLATES) == (*TURNS.messages[:3], fused)
 
 
-@pytest.mark.parametrize(("role", "parents"), [(Role.ANSWER, ()), (Role.REFINE, (0,)), (Role.FUSE, (0, 1))])
+def test_conclude_replaces_the_last_user_message_and_takes_one_response_as_well() -> None:
+    concluded = Message("user", "Q: Name a colour.\nAll:\n1. green\n\n2. red\nConclude.")
+    assert render(TURNS, call_of(Role.CONCLUDE, 1, 0), RESPONSES, TEMPLATES) == (*TURNS.messages[:3], concluded)
+    assert render(ONE, call_of(Role.CONCLUDE, 2), RESPONSES, TEMPLATES) == (Message("user", "Q: Name a colour.\nAll:\n1. blue\nConclude."),)
+
+
+@pytest.mark.parametrize(("role", "parents"), [(Role.ANSWER, ()), (Role.REFINE, (0,)), (Role.FUSE, (0, 1)), (Role.CONCLUDE, (0, 1))])
 def test_the_models_own_system_text_comes_first_only_where_the_prompt_has_none(role: Role, parents: tuple[int, ...]) -> None:
     call = call_of(role, *parents)
     assert render(ONE, call, RESPONSES, TEMPLATES, system="Own.") == (Message("system", "Own."), *render(ONE, call, RESPONSES, TEMPLATES))
@@ -73,6 +86,7 @@ def test_texts_pass_through_unchanged(text: str) -> None:
     assert render(prompt, call_of(Role.REFINE, 0), responses, TEMPLATES)[0].content == "Q: " + text + "\nR: " + text + "\nImprove."
     assert render(prompt, call_of(Role.AGGREGATE, 0, 1), responses, TEMPLATES)[0].content == "Seen:\n1. " + text + "\n\n2. plain"
     assert render(prompt, call_of(Role.FUSE, 1, 0), responses, TEMPLATES)[0].content == "Q: " + text + "\nAll:\n1. plain\n\n2. " + text + "\nCondense."
+    assert render(prompt, call_of(Role.CONCLUDE, 1, 0), responses, TEMPLATES)[0].content == "Q: " + text + "\nAll:\n1. plain\n\n2. " + text + "\nConclude."
 
 
 @settings(deadline=None, max_examples=100)
@@ -82,7 +96,9 @@ def test_any_text_stands_where_its_placeholder_stood(question: str, answer: str)
     assert content == "Q: " + question + "\nR: " + answer + "\nImprove."
 
 
-@pytest.mark.parametrize(("role", "parents"), [(Role.ANSWER, (0,)), (Role.REFINE, ()), (Role.REFINE, (0, 1)), (Role.AGGREGATE, ()), (Role.FUSE, ())])
+@pytest.mark.parametrize(
+    ("role", "parents"), [(Role.ANSWER, (0,)), (Role.REFINE, ()), (Role.REFINE, (0, 1)), (Role.AGGREGATE, ()), (Role.FUSE, ()), (Role.CONCLUDE, ())]
+)
 def test_a_role_with_the_wrong_number_of_parents_is_a_mistake(role: Role, parents: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=f"role {role} and {len(parents)} parents"):
         render(ONE, call_of(role, *parents), RESPONSES, TEMPLATES)
@@ -100,21 +116,22 @@ def test_a_parent_without_text_is_a_mistake() -> None:
         ("refine", "nothing", r"'refine' lacks \{\{prompt\}\}, \{\{response\}\}"),
         ("aggregate", "{{prompt}}", r"'aggregate' lacks \{\{responses\}\}"),
         ("fuse", "{{responses}}", r"'fuse' lacks \{\{prompt\}\}"),
+        ("conclude", "{{prompt}}", r"'conclude' lacks \{\{responses\}\}"),
     ],
 )
 def test_a_template_without_its_placeholders_is_refused(name: str, text: str, part: str) -> None:
     with pytest.raises(InputError, match=part):
-        Templates(**{"refine": TEMPLATES.refine, "aggregate": TEMPLATES.aggregate, "fuse": TEMPLATES.fuse, name: text})
+        replace(TEMPLATES, **{name: text})
 
 
 def test_an_unknown_placeholder_is_named_with_a_guess() -> None:
     with pytest.raises(UnknownNameError, match=r"template 'refine': 'reponse'\. Did you mean 'response'\?"):
-        Templates(refine="{{prompt}} {{ reponse }}", aggregate=TEMPLATES.aggregate, fuse=TEMPLATES.fuse)
+        replace(TEMPLATES, refine="{{prompt}} {{ reponse }}")
     with pytest.raises(UnknownNameError, match=r"template 'aggregate': 'response'\. Did you mean 'responses'\?"):
-        Templates(refine=TEMPLATES.refine, aggregate="{{response}} {{responses}}", fuse=TEMPLATES.fuse)
+        replace(TEMPLATES, aggregate="{{response}} {{responses}}")
 
 
 def test_spaces_inside_a_placeholder_and_several_uses_are_fine() -> None:
-    templates = Templates(refine="{{ prompt }}|{{response}}|{{prompt}}", aggregate="{{responses}} for {{ prompt }}", fuse=TEMPLATES.fuse)
+    templates = replace(TEMPLATES, refine="{{ prompt }}|{{response}}|{{prompt}}", aggregate="{{responses}} for {{ prompt }}")
     assert render(ONE, call_of(Role.REFINE, 0), RESPONSES, templates)[0].content == "Name a colour.|red|Name a colour."
     assert render(ONE, call_of(Role.AGGREGATE, 0), RESPONSES, templates)[0].content == "1. red for Name a colour."

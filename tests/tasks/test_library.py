@@ -26,7 +26,7 @@ ITEMS: dict[str, list[Path | None]] = {
     "wmt": [DATA / "tasks/wmt.jsonl"],
 }
 PAIRS = [(name, path) for name, paths in ITEMS.items() for path in paths]
-PARENTS: dict[Role, tuple[int, ...]] = {Role.ANSWER: (), Role.REFINE: (0,), Role.AGGREGATE: (0, 1), Role.FUSE: (1, 0)}
+PARENTS: dict[Role, tuple[int, ...]] = {Role.ANSWER: (), Role.REFINE: (0,), Role.AGGREGATE: (0, 1), Role.FUSE: (1, 0), Role.CONCLUDE: (1, 0)}
 
 
 def items(task: str, number: int = 0) -> Path:

@@ -132,12 +132,17 @@ def templates_of(run_file: RunFile) -> Templates:
     """Choose the wording of the roles that show earlier responses: the user's own, else the task's, else the default."""
     own = run_file.templates
     if run_file.task is None or own.family is not None:
-        return load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse)
+        return load_templates(own.family or "default", refine=own.refine, aggregate=own.aggregate, fuse=own.fuse, conclude=own.conclude)
     from multigraft.tasks.task import load_task  # noqa: PLC0415 - only runs of a task load what tasks are made of
 
     wording = load_task(run_file.task.name).table.ask
-    refine, aggregate, fuse = own.refine or wording.refine, own.aggregate or wording.aggregate, own.fuse or wording.fuse
-    return load_templates(wording.family, refine=refine, aggregate=aggregate, fuse=fuse)
+    return load_templates(
+        wording.family,
+        refine=own.refine or wording.refine,
+        aggregate=own.aggregate or wording.aggregate,
+        fuse=own.fuse or wording.fuse,
+        conclude=own.conclude or wording.conclude,
+    )
 
 
 def _refuse_blind_guidance(strategy: Strategy[Any], rewards: Built) -> None:

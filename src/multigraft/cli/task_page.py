@@ -9,7 +9,7 @@ from multigraft.tasks.task import Task
 from multigraft.types import Call, Message, Prompt, Role
 
 EARLIER: Mapping[int, str] = {0: "(an earlier response)", 1: "(another response)"}
-_PARENTS: Mapping[Role, tuple[int, ...]] = {Role.ANSWER: (), Role.REFINE: (0,), Role.AGGREGATE: (0, 1), Role.FUSE: (0, 1)}
+_PARENTS: Mapping[Role, tuple[int, ...]] = {Role.ANSWER: (), Role.REFINE: (0,), Role.AGGREGATE: (0, 1), Role.FUSE: (0, 1), Role.CONCLUDE: (0, 1)}
 
 
 def messages_by_role(task: Task, prompt: Prompt) -> dict[Role, tuple[Message, ...]]:
@@ -28,7 +28,7 @@ def task_json(task: Task, prompt: Prompt | None) -> dict[str, object]:
         roles = {role.value: [{"role": turn.role, "content": turn.content} for turn in turns] for role, turns in messages_by_role(task, prompt).items()}
         item = {"item": {"name": prompt.name, "reference": prompt.reference, "fields": dict(prompt.fields), "messages": roles}}
     templates = task.templates()
-    wording = {"refine": templates.refine, "aggregate": templates.aggregate, "fuse": templates.fuse}
+    wording = {"refine": templates.refine, "aggregate": templates.aggregate, "fuse": templates.fuse, "conclude": templates.conclude}
     return {"name": task.name, **task.table.model_dump(mode="json"), "templates": wording, **item}
 
 
@@ -88,7 +88,8 @@ def _rendered(task: Task, prompt: Prompt) -> Iterator[str]:
 def _wording(task: Task) -> Iterator[str]:
     ask, templates = task.table.ask, task.templates()
     asked = [("system", ask.system), ("answer", ask.answer or "(the row's own prompt, instruction or messages)")]
-    for role, text in (*asked, ("refine", templates.refine), ("aggregate", templates.aggregate), ("fuse", templates.fuse)):
+    shown_to = [("refine", templates.refine), ("aggregate", templates.aggregate), ("fuse", templates.fuse), ("conclude", templates.conclude)]
+    for role, text in (*asked, *shown_to):
         if text is not None:
             yield f"--- wording of {role}"
             yield shown_lines(text)

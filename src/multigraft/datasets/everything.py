@@ -30,7 +30,7 @@ class AllResponses:
         "completion": Column(Kind.MESSAGES, "the response, one message of the assistant; empty for a failed call"),
         **ABOUT_PROMPT,
         "model": Column(Kind.TEXT, "the model called"),
-        "role": Column(Kind.TEXT, "what was asked of it: answer, refine, aggregate or fuse"),
+        "role": Column(Kind.TEXT, "what was asked of it: answer, refine, aggregate, fuse or conclude"),
         "call_id": Column(Kind.INTEGER, "the call's number within its prompt"),
         "parents": Column(Kind.INTEGERS, "calls whose responses were shown to it"),
         "depth": Column(Kind.INTEGER, "refinements and aggregations on the longest way to it; 0: answered afresh"),

@@ -9,7 +9,9 @@ FAMILIES: tuple[str, ...] = ("default", "translation")
 """Names of the folders in `templates/`."""
 
 
-def load_templates(family: str = "default", *, refine: str | None = None, aggregate: str | None = None, fuse: str | None = None) -> Templates:
+def load_templates(
+    family: str = "default", *, refine: str | None = None, aggregate: str | None = None, fuse: str | None = None, conclude: str | None = None
+) -> Templates:
     """Load the templates of a task family.
 
     Args:
@@ -17,6 +19,7 @@ def load_templates(family: str = "default", *, refine: str | None = None, aggreg
         refine: wording to use instead of the family's; None keeps it.
         aggregate: likewise.
         fuse: likewise.
+        conclude: likewise.
 
     Returns:
         The templates.
@@ -32,6 +35,7 @@ def load_templates(family: str = "default", *, refine: str | None = None, aggreg
         refine=_read(family, "refine") if refine is None else refine,
         aggregate=_read(family, "aggregate") if aggregate is None else aggregate,
         fuse=_read(family, "fuse") if fuse is None else fuse,
+        conclude=_read(family, "conclude") if conclude is None else conclude,
     )
 
 

@@ -23,11 +23,14 @@ class Templates:
     """System text; holds `{{responses}}`, and may hold `{{prompt}}`."""
     fuse: str
     """User message; holds `{{prompt}}` and `{{responses}}`."""
+    conclude: str
+    """User message; holds `{{prompt}}` and `{{responses}}`."""
 
     def __post_init__(self) -> None:
         _check("refine", self.refine, required=("prompt", "response"))
         _check("aggregate", self.aggregate, required=("responses",), allowed=("prompt",))
         _check("fuse", self.fuse, required=("prompt", "responses"))
+        _check("conclude", self.conclude, required=("prompt", "responses"))
 
 
 def _check(template: str, text: str, required: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
@@ -52,8 +55,8 @@ def render(prompt: Prompt, call: Call, responses: Mapping[int, str], templates: 
         system: the model's own system text, for prompts that have none.
 
     Returns:
-        The messages. ANSWER: the prompt's own. REFINE and FUSE: the last user message is replaced by one made from the template. AGGREGATE: the parents stand
-        in the system message, after a system text that is there already, and the prompt's messages follow unchanged.
+        The messages. ANSWER: the prompt's own. REFINE, FUSE and CONCLUDE: the last user message is replaced by one made from the template. AGGREGATE: the
+        parents stand in the system message, after a system text that is there already, and the prompt's messages follow unchanged.
 
     Raises:
         ValueError: the role does not fit the number of parents.
@@ -73,8 +76,9 @@ def render(prompt: Prompt, call: Call, responses: Mapping[int, str], templates: 
     if call.role is Role.REFINE:
         return (*messages[:-1], Message("user", fill(templates.refine, {"prompt": question, "response": shown[0]})))
     numbered = "\n\n".join(f"{number}. {text}" for number, text in enumerate(shown, start=1))
-    if call.role is Role.FUSE:
-        return (*messages[:-1], Message("user", fill(templates.fuse, {"prompt": question, "responses": numbered})))
+    if call.role in {Role.FUSE, Role.CONCLUDE}:
+        wording = templates.fuse if call.role is Role.FUSE else templates.conclude
+        return (*messages[:-1], Message("user", fill(wording, {"prompt": question, "responses": numbered})))
     text = fill(templates.aggregate, {"prompt": question, "responses": numbered})
     if messages[0].role == "system":
         return (Message("system", f"{messages[0].content}\n\n{text}"), *messages[1:])
@@ -83,7 +87,7 @@ def render(prompt: Prompt, call: Call, responses: Mapping[int, str], templates: 
 
 def _check_parents(call: Call) -> None:
     count = len(call.parents)
-    fits = {Role.ANSWER: count == 0, Role.REFINE: count == 1, Role.AGGREGATE: count >= 1, Role.FUSE: count >= 1}
-    if not fits[call.role]:
+    fits = {Role.ANSWER: count == 0, Role.REFINE: count == 1}.get(call.role, count >= 1)
+    if not fits:
         message = f"call {call.call_id} has the role {call.role} and {count} parents"
         raise ValueError(message)

@@ -71,7 +71,7 @@ class _Call(_Form):
     id: Whole = 0
     model: str = "served"
     parents: list[Whole] = []
-    role: Literal["answer", "refine", "aggregate", "fuse"] = "answer"
+    role: Literal["answer", "refine", "aggregate", "fuse", "conclude"] = "answer"
     seed: Whole = 0
 
 

@@ -151,15 +151,17 @@ class AskTable(Table):
     answer: Text | None = None
     """User message, with places such as `{{question}}`; none: the row's own `prompt`, `instruction` or `messages`."""
     family: str = "default"
-    """Family of templates that the three below are taken from where they are not given."""
+    """Family of templates that the four below are taken from where they are not given."""
     refine: Text | None = None
     """Wording of a refinement, with the places `{{prompt}}` and `{{response}}`."""
     aggregate: Text | None = None
     """Wording of an aggregation, with the place `{{responses}}`."""
     fuse: Text | None = None
     """Wording of a condensation, with the places `{{prompt}}` and `{{responses}}`."""
+    conclude: Text | None = None
+    """Wording of the final answer of a graph that ends in a model, with the places `{{prompt}}` and `{{responses}}`."""
 
-    @field_validator("system", "answer", "refine", "aggregate", "fuse")
+    @field_validator("system", "answer", "refine", "aggregate", "fuse", "conclude")
     @classmethod
     def _without_outer_line_ends(cls, text: str | None) -> str | None:
         """Long texts stand between lines of quotes, whose line ends are not meant."""
@@ -171,7 +173,7 @@ class AskTable(Table):
             message = f"unknown family of templates '{self.family}'; known: {', '.join(FAMILIES)}"
             raise ValueError(message)
         try:
-            load_templates(self.family, refine=self.refine, aggregate=self.aggregate, fuse=self.fuse)
+            load_templates(self.family, refine=self.refine, aggregate=self.aggregate, fuse=self.fuse, conclude=self.conclude)
         except InputError as error:
             raise ValueError(str(error)) from error
         return self

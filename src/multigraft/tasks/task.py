@@ -57,7 +57,7 @@ class Task:
     def templates(self) -> Templates:
         """Return the wording of the roles that show earlier responses."""
         ask = self.table.ask
-        return load_templates(ask.family, refine=ask.refine, aggregate=ask.aggregate, fuse=ask.fuse)
+        return load_templates(ask.family, refine=ask.refine, aggregate=ask.aggregate, fuse=ask.fuse, conclude=ask.conclude)
 
     def options(self, given: Given = NO_OPTIONS) -> Chosen:
         """Read and check options.
