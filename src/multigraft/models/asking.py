@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from multigraft.budget.cost import prompt_tokens_bound
-from multigraft.models.capabilities import Feature
+from multigraft.models.capabilities import Capabilities, Feature
 from multigraft.models.chat_reply import Origin, Reading, samples_of
 from multigraft.models.chat_request import PATHS, Dialect, body_of, features_of
 from multigraft.models.chat_usage import ReplyUsage, read_usage
 from multigraft.models.context_window import room_left_tokens
 from multigraft.models.exploration import Exploration
-from multigraft.types import NO_USAGE, Completion, Failure, FailureKind, Json, Message, Request, Sample
+from multigraft.types import NO_USAGE, Completion, Failure, FailureKind, Finish, Json, Message, Request, Sample
 from multigraft.wire.endpoints import Endpoints
 from multigraft.wire.exchange import Reply
 
@@ -21,9 +21,19 @@ _RESENDS = 4
 """A server that objects to more than so many things of one call is not understood."""
 _SHORT_PROMPT_BYTES = 4000
 _IDENTICAL_CHARACTERS = 40
-_TOLD = (Feature.TEMPERATURE, Feature.TOP_P, Feature.SEED, Feature.STOP, Feature.LOGPROBS, Feature.TOP_LOGPROBS)
+_TOLD = (
+    Feature.TEMPERATURE,
+    Feature.TOP_P,
+    Feature.SEED,
+    Feature.STOP,
+    Feature.LOGPROBS,
+    Feature.TOP_LOGPROBS,
+    Feature.JSON_SCHEMA,
+    Feature.JSON_OBJECT,
+)
 """Features whose loss a reader of the record has to know of."""
 _TEMPLATE_FAILED = ("HTTP 500", "HTTP 501")
+_JSON_STARTS = ("{", "[", '"', "-", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "true", "false", "null")
 _RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 
@@ -82,23 +92,25 @@ class Asking:
         manner, request = self._manner, self._request
         self._release()  # the call may have been turned to another endpoint before it was sent
         capabilities = manner.exploration.of(endpoint)
-        samples = 1 if Feature.N in capabilities.refused else len(self._seeds)
-        used = features_of(request.messages, request.sampling, samples, manner.dialect.api)
+        samples, used = self._wanted(capabilities)
         if capabilities.unknown(used):
             self._ticket = await manner.exploration.admitted(endpoint, used)
-            if Feature.N in capabilities.refused and samples > 1:
-                samples, used = 1, used - {Feature.N}
+            samples, used = self._wanted(capabilities)
         self._endpoint, self._samples, self._used, self._sent = endpoint, samples, used, used - capabilities.refused
         return body_of(
             manner.dialect,
-            request.messages,
-            request.sampling,
+            request,
             seed=self._seeds[0],
             samples=samples,
             used=used,
             refused=capabilities.refused,
             max_tokens=self._max_tokens,
         )
+
+    def _wanted(self, capabilities: Capabilities) -> tuple[int, frozenset[Feature]]:
+        """Say how many samples to ask for at once, and which features that uses, as far as the endpoint is known."""
+        samples = 1 if Feature.N in capabilities.refused else len(self._seeds)
+        return samples, features_of(self._request, samples, self._manner.dialect.api, capabilities.refused)
 
     def _release(self) -> None:
         self._manner.exploration.done(self._endpoint, self._ticket)
@@ -139,6 +151,10 @@ class Asking:
         choices = reply.body["choices"]
         if self._samples > 1 and (not isinstance(choices, list) or len(choices) != self._samples or _identical(samples, request)):
             capabilities.refuse(Feature.N)
+        if Feature.JSON_SCHEMA in self._sent and any(_is_prose(sample) for sample in samples):
+            capabilities.refuse(Feature.JSON_SCHEMA)
+            flag = f"{Feature.JSON_SCHEMA.value}_unsupported"
+            samples = [replace(sample, flags=(*sample.flags, flag)) if isinstance(sample, Completion) else sample for sample in samples]
         capabilities.confirm(self._sent)
         return samples
 
@@ -186,6 +202,11 @@ class Asking:
 
 def _text_bytes(messages: Sequence[Message]) -> int:
     return sum(len(message.content) if message.content.isascii() else len(message.content.encode("utf-8", "surrogatepass")) for message in messages)
+
+
+def _is_prose(sample: Sample) -> bool:
+    """Whether a finished answer is no JSON at all: the server took the wish for a schema and paid it no heed."""
+    return isinstance(sample, Completion) and sample.finish is Finish.STOP and not sample.text.startswith(_JSON_STARTS)
 
 
 def _identical(samples: Sequence[Sample], request: Request) -> bool:

@@ -26,6 +26,10 @@ class Feature(StrEnum):
     TEMPERATURE = "temperature"
     TOP_P = "top_p"
     STOP = "stop"
+    JSON_SCHEMA = "json_schema"
+    """An answer held to a JSON schema."""
+    JSON_OBJECT = "json_object"
+    """An answer held to be some JSON object; asked for where a schema is refused."""
 
 
 _REJECTED = (
@@ -38,6 +42,8 @@ def _about(name: str) -> re.Pattern[str]:
     # The field has to stand near the word that rejects it, since a message may list fields that are fine.
     return re.compile(rf"(?<![\w]){name}(?![\w]).{{0,80}}{_REJECTED}|{_REJECTED}.{{0,60}}(?<![\w]){name}(?![\w])", re.IGNORECASE | re.DOTALL)
 
+
+_FORMAT = re.compile(r"response[_ ]?format|json[_ ]?(?:schema|object|mode)|invalid schema|grammar|guided|structured output|the word ['\"`]?json", re.IGNORECASE)
 
 _WORDINGS: tuple[tuple[Feature, re.Pattern[str]], ...] = (
     (Feature.MAX_TOKENS, re.compile(r"use ['\"`]?max_completion_tokens", re.IGNORECASE)),
@@ -58,6 +64,9 @@ _WORDINGS: tuple[tuple[Feature, re.Pattern[str]], ...] = (
     (Feature.TEMPERATURE, _about("temperature")),
     (Feature.TOP_P, _about("top_p")),
     (Feature.STOP, _about("stop")),
+    # Only one of the two is ever sent, so words about either are about that one.
+    (Feature.JSON_SCHEMA, _FORMAT),
+    (Feature.JSON_OBJECT, _FORMAT),
 )
 
 

@@ -5,12 +5,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+import orjson
+
 from multigraft.models.capabilities import Feature
 from multigraft.models.few_shot import FewShot
-from multigraft.types import Json, Message, Sampling
+from multigraft.types import Json, Message, Request, Sampling
 
 Api: TypeAlias = Literal["chat", "completions"]
 PATHS: Mapping[Api, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
+SCHEMA_NAME = "reply"
+"""What a server calls the schema of an answer, in its logs and errors."""
 _OWN_FIELDS = frozenset({"model", "messages", "prompt", "n", "stream"})
 
 
@@ -32,8 +36,16 @@ class Dialect:
             raise ValueError(message)
 
 
-def features_of(messages: Sequence[Message], sampling: Sampling, samples: int, api: Api) -> frozenset[Feature]:
-    """Say which features a request uses."""
+def features_of(request: Request, samples: int, api: Api, refused: AbstractSet[Feature] = frozenset()) -> frozenset[Feature]:
+    """Say which features a request uses.
+
+    Args:
+        request: what is asked.
+        samples: how many at once.
+        api: which of the two.
+        refused: features known not to work; a JSON schema that is among them is replaced by the weaker wish for a JSON object.
+    """
+    sampling, messages = request.sampling, request.messages
     used = {Feature.BASICS, Feature.MAX_TOKENS, Feature.SEED, Feature.TEMPERATURE}
     if samples > 1:
         used.add(Feature.N)
@@ -47,13 +59,17 @@ def features_of(messages: Sequence[Message], sampling: Sampling, samples: int, a
         used.add(Feature.TOP_P)
     if sampling.stop or api == "completions":
         used.add(Feature.STOP)
+    if request.json_schema is not None:
+        used.add(Feature.JSON_SCHEMA)
+        # Servers take this wish only where a message speaks of JSON.
+        if Feature.JSON_SCHEMA in refused and any("json" in message.content.lower() for message in messages):
+            used.add(Feature.JSON_OBJECT)
     return frozenset(used)
 
 
 def body_of(
     dialect: Dialect,
-    messages: Sequence[Message],
-    sampling: Sampling,
+    request: Request,
     *,
     seed: int,
     samples: int,
@@ -65,8 +81,7 @@ def body_of(
 
     Args:
         dialect: how the model is asked.
-        messages: the conversation.
-        sampling: how to sample.
+        request: what is asked.
         seed: of the first sample.
         samples: how many are asked for in this request.
         used: features the request uses.
@@ -76,6 +91,7 @@ def body_of(
     Returns:
         A JSON object.
     """
+    messages, sampling = request.messages, request.sampling
     body: dict[str, Json] = {"model": dialect.model}
     if dialect.api == "completions" and dialect.few_shot is not None:
         body["prompt"] = dialect.few_shot.render(messages)
@@ -97,6 +113,11 @@ def body_of(
         body["n"] = samples
     if Feature.LOGPROBS in sent:
         _ask_logprobs(body, dialect.api, sampling, with_top=Feature.TOP_LOGPROBS in sent)
+    if Feature.JSON_SCHEMA in sent and request.json_schema is not None:
+        schema: Json = orjson.loads(request.json_schema)
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": SCHEMA_NAME, "schema": schema, "strict": True}}
+    elif Feature.JSON_OBJECT in sent:
+        body["response_format"] = {"type": "json_object"}
     body.update(dialect.extra_body)
     return body
 
