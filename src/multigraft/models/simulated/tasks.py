@@ -1,0 +1,121 @@
+"""What simulated tasks are made of: the figures reported for each, and the few parameters fitted to them.
+
+Source: reported accuracies, token counts and sizes are those of arXiv 2511.00086 (sections 3 and A.8, tables of single models and of mixes at equal budget) and
+of its published code. What the parameters are fitted to, and how well they fit, stands in docs/design/0017-simulated-world.md. No search method had a part in
+it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+SMALL, MEDIUM, LARGE, HUGE = "llama-3.2-1b", "llama-3.2-3b", "llama-3.1-8b", "llama-3.1-70b"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedModelTraits:
+    """A model of the pool, on any task."""
+
+    size_b: float
+    """Parameters as its name gives them, in 10**9."""
+    start_s: float
+    """Before the first token."""
+    prefill_s: float
+    """A token of the prompt."""
+    decode_s: float
+    """A token of the answer."""
+
+
+MODELS: Final[Mapping[str, SimulatedModelTraits]] = MappingProxyType(
+    {
+        SMALL: SimulatedModelTraits(size_b=1.0, start_s=0.10, prefill_s=2.0e-5, decode_s=0.0035),
+        MEDIUM: SimulatedModelTraits(size_b=3.0, start_s=0.10, prefill_s=5.0e-5, decode_s=0.0060),
+        LARGE: SimulatedModelTraits(size_b=8.0, start_s=0.12, prefill_s=1.2e-4, decode_s=0.0100),
+        HUGE: SimulatedModelTraits(size_b=70.0, start_s=0.20, prefill_s=6.0e-4, decode_s=0.0300),
+    }
+)
+"""Sizes as published; speeds assumed, in proportions usual for these sizes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedTask:
+    """How calls come out on one kind of question. Strengths are in log-odds of a right answer."""
+
+    name: str
+    prompt_tokens: int
+    """Of a question; mean."""
+    answer_tokens: int
+    """Of one answer; mean."""
+    alone: Mapping[str, float]
+    """Share of questions each model answers right on its own; (0, 1). Reported."""
+    difficulty: float
+    """Spread of questions: standard deviation, the same for all models; > 0."""
+    taste: float
+    """Spread of questions for each model apart: what makes errors of one model alike and diversity worth something; >= 0."""
+    others: int
+    """Wrong answers there are; >= 1."""
+    lure: float
+    """Share of wrong answers that are the question's usual mistake; [0, 1]."""
+    independence: float
+    """How much of a reader's own strength on the question counts once it reads answers; >= 0."""
+    right_pull: float
+    """Gain from one right answer in sight; >= 0."""
+    wrong_pull: float
+    """Loss from one wrong answer in sight; >= 0."""
+    saturation: float
+    """n equal answers in sight pull as one does, times n to this power; (0, 1]."""
+    copying: float
+    """Share of a reader's wrong answers that repeat the most frequent wrong one in sight; [0, 1]."""
+    capacity: float
+    """Clutter a reader of 10**9 parameters takes in its stride; > 0."""
+    growth: float
+    """Capacity grows as the size to this power; >= 0."""
+    overload: float
+    """Loss by clutter beyond the capacity, a unit; >= 0."""
+    heritage: float
+    """How much of the clutter that a reader sees is left in its own answer; [0, 1]. A first answer has one unit."""
+    fusing_loss: float
+    """What is lost when a fuser condenses; >= 0."""
+    fusing_relief: float
+    """Share of the clutter in sight that a fuser feels; (0, 1]."""
+    length_spread: float = 0.25
+    """Of the logarithm of an answer's tokens."""
+    reward_signal: float = 1.5
+    """How far a reward model tells right answers from wrong ones, in standard deviations of its noise."""
+
+
+MATH: Final = SimulatedTask(
+    name="math",
+    prompt_tokens=202,
+    answer_tokens=275,
+    alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.40, LARGE: 0.49, HUGE: 0.68}),
+    difficulty=2.0,
+    taste=1.0,
+    others=6,
+    lure=0.3,
+    independence=0.5,
+    right_pull=3.0,
+    wrong_pull=2.5,
+    saturation=0.5,
+    copying=0.5,
+    capacity=6.0,
+    growth=0.3,
+    overload=0.1,
+    heritage=0.9,
+    fusing_loss=0.3,
+    fusing_relief=0.5,
+)
+MMLU: Final = replace(
+    MATH,
+    name="mmlu",
+    prompt_tokens=213,
+    answer_tokens=215,
+    alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.43, LARGE: 0.64, HUGE: 0.84}),
+    others=3,
+    lure=0.6,
+)
+HUMANEVAL: Final = replace(
+    MATH, name="humaneval", prompt_tokens=180, answer_tokens=115, alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.48, LARGE: 0.60, HUGE: 0.68})
+)
+TASKS: Final[Mapping[str, SimulatedTask]] = MappingProxyType({task.name: task for task in (MATH, MMLU, HUMANEVAL)})
