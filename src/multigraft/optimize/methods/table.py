@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
 from multigraft.errors import InputError, MultigraftError, UnknownNameError
 from multigraft.optimize.problem import Method
@@ -12,16 +12,18 @@ from multigraft.strategies.settings import checked_settings
 
 ENTRY_POINT_GROUP: Final = "multigraft.methods"
 
-METHODS: Final[Mapping[str, str]] = MappingProxyType({
-    "agent_reinforce": "multigraft.optimize.methods.agent_reinforce:AgentReinforce",
-    "bayes": "multigraft.optimize.methods.bayes:Bayes",
-    "exhaustive": "multigraft.optimize.methods.exhaustive:Exhaustive",
-    "maao": "multigraft.optimize.methods.maao:Maao",
-    "random": "multigraft.optimize.methods.random:RandomGraphs",
-    "reinforce": "multigraft.optimize.methods.reinforce:Reinforce",
-    "surrogate": "multigraft.optimize.methods.surrogate:Surrogate",
-    "textgrad": "multigraft.optimize.methods.textgrad:TextGrad",
-})
+METHODS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agent_reinforce": "multigraft.optimize.methods.agent_reinforce:AgentReinforce",
+        "bayes": "multigraft.optimize.methods.bayes:Bayes",
+        "exhaustive": "multigraft.optimize.methods.exhaustive:Exhaustive",
+        "maao": "multigraft.optimize.methods.maao:Maao",
+        "random": "multigraft.optimize.methods.random_graphs:RandomGraphs",
+        "reinforce": "multigraft.optimize.methods.reinforce:Reinforce",
+        "surrogate": "multigraft.optimize.methods.surrogate:Surrogate",
+        "textgrad": "multigraft.optimize.methods.textgrad:TextGrad",
+    }
+)
 """Module and class by name; loaded when asked for, as some need libraries that come with an extra."""
 
 
@@ -56,7 +58,7 @@ def method_named(name: str) -> type[Method]:
     if not (isinstance(loaded, type) and is_dataclass(loaded) and callable(getattr(loaded, "search", None)) and hasattr(loaded, "consults")):
         message = f"entry point '{name}' of group {ENTRY_POINT_GROUP} must name a dataclass with `consults` and `search`, as multigraft.optimize.problem.Method"
         raise InputError(message)
-    return loaded
+    return cast("type[Method]", loaded)
 
 
 def method_from(name: str, settings: Mapping[str, object]) -> Method:
