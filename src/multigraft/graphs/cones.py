@@ -1,12 +1,14 @@
 """What a node's output depends on: the node and all that leads to it, its cone.
 
 Nodes with equal cones, in one graph or in two, are asked the same, so the key of a cone names a node's draws: graphs that begin alike get the same outputs for
-the parts they share, and these are paid once. Equal nodes beside each other are told apart by a count.
+the parts they share, and these are paid once. Equal nodes beside each other are told apart by a count in canonical order, so that graphs that differ in names
+alone draw alike.
 """
 
 from collections.abc import Mapping
 from hashlib import blake2b
 
+from multigraft.graphs.canonical import canonical_order
 from multigraft.graphs.graph import Graph, NodeRole
 from multigraft.randomness import seed_of
 from multigraft.types import Role
@@ -32,16 +34,19 @@ def call_role(graph: Graph, node_id: str) -> Role:
 def cone_keys(graph: Graph) -> Mapping[str, str]:
     """Return the key of every live node's cone, by node id.
 
-    Two nodes have equal keys exactly when they are asked the same model for the same, read nodes with equal keys, and are as manieth of their kind.
+    Two nodes have equal keys exactly when they ask the same of the same model, read nodes with equal keys, and are the same in number of their kind, counted in
+    canonical order: isomorphic graphs have equal keys on corresponding nodes.
     """
     keys: dict[str, str] = {}
     met: dict[str, int] = {}
-    for node in graph.live_nodes:
-        asked = node.role if node.selects else call_role(graph, node.node_id)
-        read = sorted(keys[source] for source in graph.read_by(node.node_id))
+    by_id = {node.node_id: node for node in graph.nodes}
+    for node_id in canonical_order(graph):
+        node = by_id[node_id]
+        asked = node.role if node.selects else call_role(graph, node_id)
+        read = sorted(keys[source] for source in graph.read_by(node_id))
         base = blake2b("\n".join((node.model, asked, *read)).encode(), digest_size=12).hexdigest()
         met[base] = met.get(base, -1) + 1
-        keys[node.node_id] = f"{base}.{met[base]}"
+        keys[node_id] = f"{base}.{met[base]}"
     return keys
 
 
