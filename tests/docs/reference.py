@@ -94,7 +94,7 @@ def inner_tables(annotation: Any) -> Iterator[tuple[type[BaseModel], bool]]:
 
 
 def table_lines(path: str, table: type[BaseModel]) -> Iterator[str]:
-    texts = field_texts(config)
+    texts = {name: texts for module in (config.base, config.models, config.optimize, config.run_file) for name, texts in field_texts(module).items()}
     heading = f"[{path}]" if "[]" not in path else f"[[{path.removesuffix('[]').replace('[]', '')}]]" if path.endswith("[]") else f"[{path.replace('[]', '')}]"
     yield from (f"## `{heading}`" if path else "## At the top", "", opening_of(table), "")
     yield from ("| field | value | default | meaning |", "| --- | --- | --- | --- |")

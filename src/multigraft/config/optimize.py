@@ -1,0 +1,74 @@
+"""The table of a graph search."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from multigraft.config.base import Positive, Scalar, Table, Whole
+
+
+class CapsTable(Table):
+    """The most one answer of a graph may cost; what is not set is not limited."""
+
+    units: Positive | None = None
+    """FLOPs, in calls of the pool's smallest model; needs the size of every model."""
+    flops: Positive | None = None
+    """Floating-point operations."""
+    usd: Positive | None = None
+    """US dollars; needs the price of every model."""
+    latency_s: Positive | None = None
+    """Seconds along the critical path."""
+    calls: Whole | None = None
+    """Model calls."""
+
+
+class OptimizeTable(Table):
+    """A search for the graph that answers a task best; `multigraft optimize` fills this in."""
+
+    method: str = "agent_reinforce"
+    """A name of the methods' reference, or of an entry point."""
+    settings: Mapping[str, Scalar] = Field(default_factory=dict)
+    """Of the method, which checks them."""
+    objective: str = "quality"
+    """`quality`, `latency:WEIGHT`, `cost:WEIGHT` or `pareto`."""
+    caps: CapsTable = CapsTable()
+    models: tuple[str, ...] = ()
+    """The pool; default: all models of the file that neither judge nor optimise."""
+    sinks: tuple[str, ...] = ()
+    """What may give the answer: models, `vote` or `best`; default: every model of the pool."""
+    evaluations: Whole = 30
+    """Distinct graphs that are evaluated at most."""
+    patience: Whole = 8
+    """The search ends after so many graphs in a row that were no better."""
+    max_agents: Annotated[int, Field(ge=0)] = 8
+    """Nodes beside the sink at most."""
+    max_in_degree: Whole = 8
+    """Nodes that one node reads at most."""
+    train: Annotated[int, Field(ge=0)] = 0
+    """Questions that graphs are compared on while the search goes on; 0: chosen by how many there are."""
+    validation: Annotated[int, Field(ge=0)] = 0
+    """Questions that decide which graph is the best; 0: likewise."""
+    test: Annotated[int, Field(ge=0)] = 0
+    """Questions that the search never sees, to compare what it found; 0: none."""
+    optimizer: str | None = None
+    """Name of the model that methods with an optimiser model ask."""
+    tokens: tuple[Positive, Positive] | None = None
+    """Mean tokens of a question and of an answer; default: measured."""
+    measured_questions: Whole = 8
+    """Training questions that every model is asked alone to measure them."""
+    pilot: str | None = None
+    """Path of a `pilot.json`."""
+    scorer: str | None = None
+    """Name of the judge whose score counts; default: the first."""
+    score_range: tuple[float, float] = (0.0, 1.0)
+    """What it gives the worst and the best answer."""
+    node_scores: Literal["auto", "all", "sink"] = "auto"
+    """Whether every node's answer is graded, or only what may be the final one; auto: every one where the grader is a rule."""
+
+    @model_validator(mode="after")
+    def _range_is_one(self) -> Self:
+        if self.score_range[0] == self.score_range[1]:
+            message = "score_range needs two different scores: of the worst and of the best answer"
+            raise ValueError(message)
+        return self
