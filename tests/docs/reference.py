@@ -115,17 +115,21 @@ def texts_of(texts: Mapping[str, Mapping[str, str]], table: type[BaseModel]) -> 
 
 def strategies() -> str:
     """Every strategy with its settings."""
-    lines = ["## Settings of every strategy", "", *setting_lines(PlannedStrategy, set())]
-    common = {field.name for field in fields(PlannedStrategy)}
+    lines = ["## Settings of every strategy", "", *setting_lines(PlannedStrategy, {})]
+    common = {field.name: field.default for field in fields(PlannedStrategy)}
     for name, strategy in STRATEGIES.items():
         lines += [f"## {name}", "", opening_of(sys.modules[strategy.__module__]).split("\n\n")[0], "", opening_of(strategy), ""]
         lines += setting_lines(strategy, common)
     return "\n".join(lines)
 
 
-def setting_lines(strategy: type, left_out: set[str]) -> Iterator[str]:
+def setting_lines(strategy: type, common: Mapping[str, object]) -> Iterator[str]:
     hints, arguments = get_type_hints(strategy), arguments_of(strategy)
-    own = [field for field in fields(strategy) if field.name not in left_out | NOT_OF_THE_RUN_FILE]
+    own = [
+        field
+        for field in fields(strategy)
+        if field.init and field.name not in NOT_OF_THE_RUN_FILE and (field.name not in common or field.default != common[field.name])
+    ]
     if not own:
         yield from ("No settings of its own.", "")
         return

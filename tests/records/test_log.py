@@ -14,7 +14,7 @@ from multigraft.errors import DiskFullError, RecordError
 from multigraft.records.folder import LOG_NAME, write_settings
 from multigraft.records.log import RunLog
 from multigraft.records.reader import RunRecord
-from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, ScoreRow, SentRow, SessionRow
+from multigraft.records.rows import AnswerRow, EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, ScoreRow, SentRow, SessionRow
 from multigraft.types import Call, Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Role, Score, TokenLogprob, Usage
 
 PROMPT = Prompt("p-0", (Message("user", "Say \u2028 hi\x00"),), "greeting", "hi", (Constraint("punctuation:no_comma", {}),), {"topic": ["a", 1, None]})
@@ -206,6 +206,45 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         RunRecord(tmp_path)
     with pytest.raises(RecordError, match="written in schema 99"):
         RunLog(tmp_path)
+
+
+def test_the_latest_answer_of_the_strategy_counts_whatever_the_rewards(tmp_path: Path) -> None:
+    async def write(*answers: int | None) -> None:
+        log = RunLog(tmp_path)
+        for answer in answers:
+            log.append(AnswerRow(0, answer))
+        await log.durable()
+        log.close()
+
+    def answer() -> tuple[bool, int | None]:
+        with RunRecord(tmp_path) as record:
+            prompt = record.prompt(0)
+            best = prompt.best()
+            return prompt.concludes, best.call.call_id if best else None
+
+    asyncio.run(written(folder_at(tmp_path)))
+    assert answer() == (False, 0)  # the highest reward
+    asyncio.run(write(None))
+    assert answer() == (True, None)
+    asyncio.run(write(1, 0))
+    assert answer() == (True, 0)
+    asyncio.run(write(1))
+    assert answer() == (True, 1)
+
+
+def test_a_record_from_before_answers_is_read_and_goes_on(tmp_path: Path) -> None:
+    asyncio.run(written(folder_at(tmp_path)))
+    with sqlite3.connect(tmp_path / LOG_NAME) as database:
+        database.executescript("DROP TABLE answers; UPDATE meta SET value = '2' WHERE key = 'schema_version'")
+    with RunRecord(tmp_path) as record:
+        before = record.prompt(0)
+    assert not before.concludes
+    RunLog(tmp_path).close()
+    with sqlite3.connect(tmp_path / LOG_NAME) as database:
+        assert database.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone() == ("3",)
+        assert database.execute("SELECT count(*) FROM answers").fetchone() == (0,)
+    with RunRecord(tmp_path) as record:
+        assert record.prompt(0) == before
 
 
 def test_no_run_and_no_record_are_told_apart(tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ def test_what_was_never_told_is_no_response_yet() -> None:
     assert best_so_far(record, (1, 2)) == {1: 0}
 
 
+def test_the_last_point_is_the_answer_where_the_strategy_says_which_it_is() -> None:
+    record = prompt_of((0, 0.9, True), (1, 0.1, True), (2, 0.2, True))
+    record.concludes, record.answer = True, 2
+    assert best_so_far(record, (1, 2, 3)) == {1: 0, 2: 0, 3: 2}
+    record.answer = None
+    assert best_so_far(record, (1, 2, 3)) == {1: 0, 2: 0}
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([None, -1.0, 0.0, 0.5, 2.0]), st.booleans()), max_size=9), st.randoms(use_true_random=False))
 def test_the_last_point_is_the_best_of_the_record_and_rewards_never_fall(rows: list[tuple[float | None, bool]], random: Random) -> None:

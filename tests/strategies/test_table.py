@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from multigraft.errors import InputError, UnknownNameError
+from multigraft.strategies.graph import Collaboration
 from multigraft.strategies.moa import Moa
 from multigraft.strategies.parallel import Parallel
 from multigraft.strategies.prs import Prs
@@ -22,14 +23,22 @@ class Mine(Parallel):
     hops: int = 1
 
 
-def test_the_table_names_all_six() -> None:
-    assert dict(STRATEGIES) == {"random": RandomSampling, "prs": Prs, "parallel": Parallel, "sequential": Sequential, "moa": Moa, "toa": Toa}
+def test_the_table_names_all() -> None:
+    assert dict(STRATEGIES) == {
+        "random": RandomSampling,
+        "prs": Prs,
+        "parallel": Parallel,
+        "sequential": Sequential,
+        "moa": Moa,
+        "toa": Toa,
+        "graph": Collaboration,
+    }
     assert all(strategy_named(name) is strategy for name, strategy in STRATEGIES.items())
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"unknown strategy 'sequentail'. Did you mean 'sequential'\? Known: moa, parallel, prs, random, sequential, toa"
+        UnknownNameError, match=r"unknown strategy 'sequentail'. Did you mean 'sequential'\? Known: graph, moa, parallel, prs, random, sequential, toa"
     ):
         strategy_named("sequentail")
 

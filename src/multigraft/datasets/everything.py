@@ -42,7 +42,7 @@ class AllResponses:
             "what each scorer said: its value or why there is none, the answer it read, the numbers behind the value as a list of {name, value}; "
             "truncated: it saw only a part; external: the search did not see it",
         ),
-        "best": Column(Kind.FLAG, "it has the highest reward of its prompt"),
+        "best": Column(Kind.FLAG, "it is the best of its prompt: the answer, where the strategy says which it is, else the highest reward"),
         "failed": Column(Kind.FLAG, "the call brought no response"),
         "failure": Column(Kind.TEXT, "why it failed, or why its response has no reward"),
         "attempts": Column(Kind.TEXTS, "failed attempts before this outcome"),

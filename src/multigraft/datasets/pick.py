@@ -111,7 +111,7 @@ class Picked:
     """The responses of a prompt that count."""
 
     calls: tuple[CallRecord, ...]
-    """Best first; equal rewards in the order of asking, those without a reward last."""
+    """Best first; equal rewards in the order of asking, those without a reward last. With `answer_first`, the prompt's answer before all others."""
     dropped: Counter[Rule]
     """Responses left out, by rule."""
 
@@ -121,17 +121,19 @@ def reward_of(call: CallRecord) -> float | None:
     return call.reward if call.reward is not None and isfinite(call.reward) else None
 
 
-def rank(record: PromptRecord, filters: Filters) -> Picked:
+def rank(record: PromptRecord, filters: Filters, *, answer_first: bool = False) -> Picked:
     """Put the responses of a prompt in order and leave out what does not count.
 
     Args:
         record: of the prompt.
         filters: the rules in force.
+        answer_first: where the strategy itself says which response is the answer, it comes first, whatever the rewards.
     """
+    first = record.answer if answer_first and record.concludes else None
     kept: list[CallRecord] = []
     dropped: Counter[Rule] = Counter()
     seen: set[str] = set()
-    for call in sorted(record.calls.values(), key=_order):
+    for call in sorted(record.calls.values(), key=lambda call: (call.call.call_id != first, _order(call))):
         rule = _first_rule(call, seen, filters.keep)
         if rule is None:
             kept.append(call)

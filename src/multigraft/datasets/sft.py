@@ -15,11 +15,15 @@ from multigraft.types import Completion, Json
 
 BELOW_THRESHOLD = "below_threshold"
 NO_RESPONSE = "no_response"
+NO_ANSWER = "no_answer"
+"""The strategy says itself which response is the answer, and there is none, or it was left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestResponses:
     """Rows of `prompt` and `completion` in TRL's conversational format.
+
+    Where the strategy itself says which response is the answer (`graph`), that one is the best, and the others follow by reward.
 
     Args:
         top_k: so many of the best responses of each prompt, >= 1; None: all of them (with `min_reward`: rejection sampling).
@@ -68,10 +72,14 @@ class BestResponses:
 
     def rows(self, record: PromptRecord, counts: Counts) -> Sequence[Row]:
         """Make the rows of one prompt."""
-        picked = rank(record, self.filters)
+        picked = rank(record, self.filters, answer_first=True)
         counts.dropped.update(picked.dropped)
-        passing = [call for call in picked.calls if self._passes(reward_of(call))]
-        below = len(picked.calls) - len(passing)
+        if record.concludes and self.top_k == 1 and not any(call.call.call_id == record.answer for call in picked.calls):
+            counts.skipped[NO_ANSWER if picked.calls else NO_RESPONSE] += 1
+            return []
+        counting = picked.calls[:1] if record.concludes and self.top_k == 1 else picked.calls
+        passing = [call for call in counting if self._passes(reward_of(call))]
+        below = len(counting) - len(passing)
         if below:
             counts.dropped[BELOW_THRESHOLD] += below
         if not passing:

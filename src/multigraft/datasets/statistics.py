@@ -54,5 +54,8 @@ class Statistics:
             self.rewards.add(reward)
             found.append(reward)
         if found:
-            self.best_rewards.add(max(found))
             self.first_rewards.add(found[0])
+        best = record.best()
+        best_reward = None if best is None else reward_of(best)
+        if best_reward is not None:
+            self.best_rewards.add(best_reward)

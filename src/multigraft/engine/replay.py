@@ -4,7 +4,7 @@ A strategy's state is a function of its asks and tells. The record holds every t
 telling in between gives the same state; what was in flight at the crash is in flight again, under the same ids and seeds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from multigraft.knowledge import REWARD, Knowledge
 from multigraft.records.reader import PromptRecord, RunRecord, Telling
 from multigraft.rewards.combine import Combination, names
 from multigraft.strategies.base import State, Strategy
-from multigraft.types import Call, Failure, Outcome, Sample
+from multigraft.types import Call, Failure, Outcome, Sample, Score
 
 FINISHED = frozenset({"done", "failed", "overtime"})
 """Reasons to end that more budget or time would not change."""
@@ -88,7 +88,7 @@ def resume(
         learn(found.knowledge, combination, telling)
         restored_prompt = by_number.get(telling.number)
         if restored_prompt is not None and telling.asked is not None:
-            _tell(strategy, restored_prompt, telling, found.knowledge, cost_unit)
+            _tell(strategy, restored_prompt, telling, found.knowledge, combination=combination, cost_unit=cost_unit)
     return found
 
 
@@ -100,7 +100,7 @@ def learn(knowledge: Knowledge, combination: Combination, telling: Telling) -> N
         knowledge.add(REWARD, telling.reward)
 
 
-def outcome_of(sample: Sample, reward: float | None, spent: Amount, cost_unit: str | None) -> Outcome:
+def outcome_of(sample: Sample, reward: float | None, spent: Amount, cost_unit: str | None, answer: str | None = None) -> Outcome:
     """Say what a strategy is told of a call.
 
     Args:
@@ -108,12 +108,23 @@ def outcome_of(sample: Sample, reward: float | None, spent: Amount, cost_unit: s
         reward: finite, or None.
         spent: on the call.
         cost_unit: field of `Amount` that is told as cost; None: 0 is told.
+        answer: what a scorer read from the response, see `answer_of`.
     """
     cost = float(getattr(spent, cost_unit)) if cost_unit else 0.0
-    return Outcome(None, sample.kind, cost) if isinstance(sample, Failure) else Outcome(reward, None, cost)
+    return Outcome(None, sample.kind, cost) if isinstance(sample, Failure) else Outcome(reward, None, cost, answer)
 
 
-def _tell(strategy: Strategy[Any], restored: Restored, telling: Telling, knowledge: Knowledge, cost_unit: str | None) -> None:
+def answer_of(scores: Mapping[str, Score], combination: Combination) -> str | None:
+    """Return the final answer that the first scorer of the reward to read one read.
+
+    Args:
+        scores: of one response, by scorer.
+        combination: the reward; its order is that of the scorers.
+    """
+    return next((score.answer for name in names(combination) if (score := scores.get(name)) is not None and score.answer is not None), None)
+
+
+def _tell(strategy: Strategy[Any], restored: Restored, telling: Telling, knowledge: Knowledge, *, combination: Combination, cost_unit: str | None) -> None:
     state = restored.state
     while len(state.calls) < (telling.asked or 0):
         call = strategy.ask(state)
@@ -125,7 +136,8 @@ def _tell(strategy: Strategy[Any], restored: Restored, telling: Telling, knowled
     if recorded is None or telling.call_id not in state.in_flight:
         message = f"prompt {restored.number}, call {telling.call_id}: the record tells a call that was not in flight; {_REMEDY}"
         raise RecordError(message)
-    strategy.tell(state, telling.call_id, outcome_of(recorded.sample, telling.reward, recorded.spent, cost_unit), knowledge)
+    outcome = outcome_of(recorded.sample, telling.reward, recorded.spent, cost_unit, answer_of(telling.scores, combination))
+    strategy.tell(state, telling.call_id, outcome, knowledge)
 
 
 def _refuse_other(restored: Restored, call: Call) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from multigraft.budget.shortage import Shortage
 from multigraft.engine.entry import Entry
 from multigraft.engine.halt import Halt
-from multigraft.engine.replay import outcome_of
+from multigraft.engine.replay import answer_of, outcome_of
 from multigraft.engine.step import Stepped, Workshop, groups_of
 from multigraft.knowledge import REWARD, Knowledge
 from multigraft.records.reader import CallRecord
-from multigraft.records.rows import EndRow, OutcomeRow
+from multigraft.records.rows import AnswerRow, EndRow, OutcomeRow
 from multigraft.strategies.base import State, Strategy
 from multigraft.types import Call, Completion, FailureKind, Score
 
@@ -50,6 +50,9 @@ class PromptRun:
     _told: dict[int, Stepped] = field(default_factory=dict)
     """Responses of this process that are still to be ranked."""
     _short: bool = False
+    _answered: bool = False
+    """Whether this process recorded which response is the answer."""
+    _answer: int | None = None
     _began_s: float = field(default_factory=time.monotonic)
 
     async def finish(self) -> str | None:
@@ -137,8 +140,19 @@ class PromptRun:
         if reward is not None:
             self.knowledge.add(REWARD, reward)
         self.workshop.log.append(OutcomeRow(self.entry.enter(self.workshop.log), call.call_id, reward, reason, len(self.state.calls)))
-        self.strategy.tell(self.state, call.call_id, outcome_of(sample, reward, step.spent, self.cost_unit), self.knowledge)
+        answer = answer_of(step.scores, self.workshop.combination)
+        self.strategy.tell(self.state, call.call_id, outcome_of(sample, reward, step.spent, self.cost_unit, answer), self.knowledge)
+        self._note_answer()
         self.noticed(step, score)
+
+    def _note_answer(self) -> None:
+        """Record which response is the answer, where the strategy says so itself and what it says changed; in one commit with the outcome it follows from."""
+        if not getattr(self.strategy, "concludes", False):
+            return
+        answer = self.strategy.best(self.state)
+        if not self._answered or answer != self._answer:
+            self._answered, self._answer = True, answer
+            self.workshop.log.append(AnswerRow(self.entry.enter(self.workshop.log), answer))
 
     def _end(self) -> str | None:
         if self._short:

@@ -9,7 +9,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from multigraft.errors import RecordError
@@ -22,11 +22,13 @@ class Layout:
     """The tables of a journal."""
 
     version: int
-    """Of the tables; a journal of another is refused."""
+    """Of the tables; a journal of another is refused, unless `upgrades` holds the way from there."""
     create: str
     """Statements that make them, each on lines of its own and ended by `;`. One makes `meta (key, value)`; all others have a column `sequence`."""
     columns: Mapping[str, str]
     """Of each table but `meta`, in the order rows are written."""
+    upgrades: Mapping[int, str] = field(default_factory=dict)
+    """By earlier version: statements that make this layout of it, written as in `create`."""
 
 
 class Journal:
@@ -67,7 +69,11 @@ class Journal:
                 database.execute(statement)
             database.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(self._layout.version),))
         found = int(database.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()[0])
-        if found != self._layout.version:
+        if found in self._layout.upgrades:
+            for statement in self._layout.upgrades[found].split(";\n"):
+                database.execute(statement)
+            database.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(self._layout.version),))
+        elif found != self._layout.version:
             message = f"{self._path}: written in schema {found}, this multigraft writes {self._layout.version}; use the version that wrote it"
             raise RecordError(message)
         latest = (database.execute(f"SELECT max(sequence) FROM {table}").fetchone()[0] or 0 for table in self._layout.columns)  # noqa: S608 - fixed texts

@@ -6,9 +6,9 @@ from typing import Final
 from multigraft.records.folder import LOG_NAME
 from multigraft.records.journal import Journal, Layout
 from multigraft.records.rows import Row
-from multigraft.records.schema import COLUMNS, CREATE, SCHEMA_VERSION, values_of
+from multigraft.records.schema import COLUMNS, CREATE, SCHEMA_VERSION, UPGRADES, values_of
 
-LAYOUT: Final = Layout(SCHEMA_VERSION, CREATE, COLUMNS)
+LAYOUT: Final = Layout(SCHEMA_VERSION, CREATE, COLUMNS, UPGRADES)
 
 
 class RunLog(Journal):

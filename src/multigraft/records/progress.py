@@ -29,7 +29,7 @@ def responses_of(record: PromptRecord) -> list[CallRecord]:
 
 
 def best_so_far(record: PromptRecord, points: Sequence[int]) -> dict[int, int]:
-    """Find the response with the highest reward among the first ones told, at several points of the run.
+    """Find the response with the highest reward among the first ones told, at several points of the run; with all of them there, the prompt's answer.
 
     Args:
         record: of the prompt.
@@ -37,14 +37,18 @@ def best_so_far(record: PromptRecord, points: Sequence[int]) -> dict[int, int]:
 
     Returns:
         The call id by point, rising. Equal rewards go to the lowest call id, as in `PromptRecord.best`. A point beyond the responses there are is left out,
-        and so is one before the first response with a reward.
+        and so is one before the first response with a reward. Where the strategy itself says which response is the answer, the last point is that one, and is
+        left out where there is none; earlier points show what the highest reward would have taken.
     """
     wanted = set(points)
     found: dict[int, int] = {}
     best: CallRecord | None = None
-    for point, call in enumerate(responses_of(record), 1):
+    responses = responses_of(record)
+    for point, call in enumerate(responses, 1):
         if call.reward is not None and (best is None or _rank(call) > _rank(best)):
             best = call
+        if record.concludes and point == len(responses):
+            best = record.best()
         if point in wanted and best is not None:
             found[point] = best.call.call_id
     return found

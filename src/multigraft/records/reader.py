@@ -14,7 +14,7 @@ import orjson
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError, boundary
 from multigraft.records.folder import LOG_NAME, read_settings
-from multigraft.records.schema import COLUMNS, SCHEMA_VERSION, prompt_of, sample_of, score_of
+from multigraft.records.schema import COLUMNS, FIRST_WITH_ANSWERS, SCHEMA_VERSION, UPGRADES, prompt_of, sample_of, score_of
 from multigraft.types import Call, Completion, FailureKind, Json, Prompt, Role, Sample, Score
 
 _SAME = "number = j.number AND call_id = j.call_id AND scorer = j.scorer AND digest = j.digest AND sequence > j.sequence"
@@ -102,13 +102,22 @@ class PromptRecord:
     """Upper bound of what was paid for answers that a crash cut off, also where the call was sent again later."""
     replies: dict[str, Completion] = field(default_factory=dict)
     """What judges' models replied, by the digest of what they were asked."""
+    concludes: bool = False
+    """Whether the strategy itself says which response is the answer; otherwise the highest reward does."""
+    answer: int | None = None
+    """Where it does: the call id of the answer; None when there is none, or none yet."""
 
     def spent(self) -> Amount:
         """Add up what the prompt has cost the run's budget: calls, judging, and the bound of what was cut off."""
         return reduce(Amount.plus, (call.charged for call in self.calls.values()), self.wasted)
 
     def best(self) -> CallRecord | None:
-        """Return the call with the highest reward; ties go to the earliest, None when nothing has a reward."""
+        """Return the answer, where the strategy itself says which response is; else the call with the highest reward.
+
+        Equal rewards go to the earliest call. None when the strategy has no answer, or nothing has a reward.
+        """
+        if self.concludes:
+            return None if self.answer is None else self.calls[self.answer]
         scored = [call for call in self.calls.values() if call.reward is not None]
         return max(scored, key=lambda call: (call.reward, -call.call.call_id), default=None)
 
@@ -133,7 +142,8 @@ class RunRecord:
         with boundary(RecordError, f"reading {path}", sqlite3.Error):
             self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
             found = self._database.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-        if found is None or int(found[0]) != SCHEMA_VERSION:
+        self._version = 0 if found is None else int(found[0])
+        if self._version not in {SCHEMA_VERSION, *UPGRADES}:
             message = f"{path}: written in schema {found and found[0]}, this multigraft reads {SCHEMA_VERSION}; use the version that wrote it"
             raise RecordError(message)
 
@@ -286,6 +296,9 @@ class RunRecord:
                 found.asked, found.told_sequence = asked, sequence
         for (reason,) in execute("SELECT reason FROM ends WHERE number = ? ORDER BY sequence", (number,)):
             record.ended = reason
+        answers = execute("SELECT call_id FROM answers WHERE number = ? ORDER BY sequence", (number,)) if self._version >= FIRST_WITH_ANSWERS else ()
+        for (call_id,) in answers:
+            record.concludes, record.answer = True, call_id
         return record
 
     def _add_scores(self, record: PromptRecord) -> None:

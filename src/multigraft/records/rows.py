@@ -102,6 +102,18 @@ class OutcomeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """Which response the strategy now gives as the answer of its prompt; the latest row counts.
+
+    Written by strategies that say so themselves; those that only search write none, and the response with the highest reward is the answer.
+    """
+
+    number: int
+    call_id: int | None
+    """None: there is no answer, or none yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class EndRow:
     """A prompt is finished."""
 
@@ -122,4 +134,4 @@ class SessionRow:
     """Versions and machine, for people."""
 
 
-Row = PromptRow | SentRow | ResponseRow | JudgingRow | ReplyRow | ScoreRow | OutcomeRow | EndRow | SessionRow
+Row = PromptRow | SentRow | ResponseRow | JudgingRow | ReplyRow | ScoreRow | OutcomeRow | AnswerRow | EndRow | SessionRow

@@ -1,15 +1,15 @@
 """The tables of the record, and how each noun is written into columns and read back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TypeAlias
 
 import orjson
 
-from multigraft.records.rows import EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
+from multigraft.records.rows import AnswerRow, EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, Row, ScoreRow, SentRow, SessionRow
 from multigraft.types import NO_DETAILS, Completion, Constraint, Failure, FailureKind, Finish, Message, Prompt, Sample, Score, TokenLogprob, Usage
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Value: TypeAlias = str | int | float | None
 
@@ -48,9 +48,21 @@ CREATE INDEX scores_by_call ON scores (number, call_id);
 CREATE TABLE outcomes (
   sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER NOT NULL, reward REAL, reason TEXT, asked INTEGER) STRICT;
 CREATE INDEX outcomes_by_call ON outcomes (number, call_id);
+CREATE TABLE answers (sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER) STRICT;
+CREATE INDEX answers_by_prompt ON answers (number);
 CREATE TABLE ends (sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason TEXT NOT NULL) STRICT;
 CREATE INDEX ends_by_prompt ON ends (number);
 """
+
+UPGRADES: Mapping[int, str] = {
+    2: """
+CREATE TABLE answers (sequence INTEGER PRIMARY KEY, number INTEGER NOT NULL, call_id INTEGER) STRICT;
+CREATE INDEX answers_by_prompt ON answers (number);
+"""
+}
+"""By earlier schema: what makes this one of it."""
+FIRST_WITH_ANSWERS = 3
+"""The schema that brought the table `answers`; in earlier ones every strategy searched."""
 
 SAMPLE = (
     "text, reasoning, finish, mean_logprob, first_token, flags, failure, message, possibly_billed, prompt_tokens, completion_tokens, cached_tokens, "
@@ -68,6 +80,7 @@ COLUMNS = {
     "replies": f"sequence, number, call_id, scorer, digest, apart, flops, tokens, usd, calls, {SAMPLE}",
     "scores": f"sequence, number, call_id, scorer, version, {SCORE}",
     "outcomes": "sequence, number, call_id, reward, reason, asked",
+    "answers": "sequence, number, call_id",
     "ends": "sequence, number, reason",
 }
 """Columns of each table in the order rows are written and read."""
@@ -94,8 +107,8 @@ def values_of(sequence: int, row: Row) -> tuple[str, tuple[Value, ...]]:
             return "sent", (sequence, number, call.call_id, call.model, _json(call.parents), call.role, call.seed, *bound)
         case PromptRow(number, prompt):
             return "prompts", (sequence, number, prompt.prompt_id, _json(asdict(prompt)))
-        case EndRow(number, reason):
-            return "ends", (sequence, number, reason)
+        case AnswerRow(number, said) | EndRow(number, said):
+            return "ends" if isinstance(row, EndRow) else "answers", (sequence, number, said)
         case SessionRow(session, seconds, facts):
             return "sessions", (sequence, session, seconds, _json(dict(facts)))
 

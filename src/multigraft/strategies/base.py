@@ -110,6 +110,8 @@ class PlannedStrategy(ABC, Generic[StateT]):
 
     guided: ClassVar[bool] = True
     """Whether a choice depends on rewards told so far; only then does a scorer that compares at the end come too late."""
+    concludes: ClassVar[bool] = False
+    """Whether `best` is an answer of the strategy's own making, which is recorded as such, and not simply the highest reward."""
 
     num_responses: int = 16
     max_parallel: int = 8
@@ -179,6 +181,16 @@ class PlannedStrategy(ABC, Generic[StateT]):
     def usable(self, state: StateT, model: str) -> bool:
         """Whether the model may still be asked on this prompt."""
         return state.failures.get(model, 0) < self.max_failures
+
+    @property
+    def waits_for_rewards(self) -> bool:
+        """Whether a choice depends on rewards told so far; as `guided`, for strategies whose settings decide it."""
+        return self.guided
+
+    @property
+    def counts_answers(self) -> bool:
+        """Whether a choice depends on the answers that scorers read (`Outcome.answer`); a reward that reads none is then refused."""
+        return False
 
     @abstractmethod
     def start(self, prompt_id: str, models: tuple[str, ...], seed: int) -> StateT:

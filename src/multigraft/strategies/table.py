@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from multigraft.errors import InputError, UnknownNameError
 from multigraft.strategies.base import PlannedStrategy
+from multigraft.strategies.graph import Collaboration
 from multigraft.strategies.moa import Moa
 from multigraft.strategies.parallel import Parallel
 from multigraft.strategies.prs import Prs
@@ -26,6 +27,7 @@ STRATEGIES: Final[Mapping[str, type[AnyStrategy]]] = {
     "sequential": Sequential,
     "moa": Moa,
     "toa": Toa,
+    "graph": Collaboration,
 }
 
 
