@@ -53,6 +53,10 @@ class OptimizeTable(Table):
     """Questions that the search never sees, to compare what it found; 0: none."""
     optimizer: str | None = None
     """Name of the model that methods with an optimiser model ask."""
+    optimizer_max_tokens: Whole = 2048
+    """The most one reply of it may have."""
+    optimizer_temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    """How it samples."""
     tokens: tuple[Positive, Positive] | None = None
     """Mean tokens of a question and of an answer; default: measured."""
     measured_questions: Whole = 8

@@ -34,15 +34,28 @@ class Once:
 
     Args:
         purchases: where they are bought.
-        store: where they are kept.
+        store: where they are kept; may be given later, before the first question.
     """
 
-    def __init__(self, purchases: Purchases, store: Store) -> None:
-        self.purchases, self.store = purchases, store
+    def __init__(self, purchases: Purchases, store: Store | None = None) -> None:
+        self.purchases = purchases
+        self.kept_in = store
         self.known = 0
         """Questions answered from the store in this process."""
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By digest: who asks what is being asked waits for the answer."""
+
+    @property
+    def store(self) -> Store:
+        """Where samples are kept.
+
+        Raises:
+            RuntimeError: none was given.
+        """
+        if self.kept_in is None:
+            message = "nothing can be asked before there is a store"
+            raise RuntimeError(message)
+        return self.kept_in
 
     async def sample(self, model: str, request: Request, *, apart: bool = False) -> Asked:
         """Ask a model for one sample.

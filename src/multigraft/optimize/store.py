@@ -175,6 +175,10 @@ class Store:
         where = "WHERE digest = ? AND prompt_id = ? AND scorer = ? AND NOT retryable ORDER BY sequence DESC LIMIT 1"
         return next((score_of(row) for row in self._rows(f"SELECT {SCORE} FROM scores {where}", digest, prompt_id, scorer)), None)  # noqa: S608 - fixed texts
 
+    def has_answers(self) -> bool:
+        """Whether a scorer read a final answer of any output, so that answers can be counted."""
+        return bool(self._number("SELECT EXISTS (SELECT 1 FROM scores WHERE answer IS NOT NULL)"))
+
     def keep_trial(self, graph: str, prompt_id: str, trial: KeptTrial) -> None:
         """Keep a finished trial.
 

@@ -1,0 +1,187 @@
+"""From a run file with `[optimize]` to a graph search: everything of it that can be checked before anything is fetched, started or paid."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from multigraft.budget.amount import Limits
+from multigraft.budget.cost import check_limits
+from multigraft.budget.ledger import Ledger
+from multigraft.build.limits import limits_of
+from multigraft.build.models import BuiltModel, build_model
+from multigraft.build.rewards import Built, build_rewards, judges_of, needs_logprobs
+from multigraft.build.run import templates_of
+from multigraft.build.sandbox import SandboxOfRun
+from multigraft.build.scorers import Surroundings, repeats_itself
+from multigraft.config import OptimizeTable, RewardPartTable, RewardTable, RunFile, checked_table
+from multigraft.engine.halt import Halt
+from multigraft.engine.purchases import Purchases
+from multigraft.errors import InputError, UnknownNameError
+from multigraft.graphs.costs import Caps
+from multigraft.graphs.graph import SINK, Node, NodeRole
+from multigraft.models.local.progress import Progress
+from multigraft.optimize.findings import Findings
+from multigraft.optimize.methods.table import method_from
+from multigraft.optimize.objectives import parse_objective
+from multigraft.optimize.once import Once
+from multigraft.optimize.problem import Method, Objective, Split, sink_node
+from multigraft.optimize.splits import Sizes, dealt
+from multigraft.prompting.render import Templates
+from multigraft.types import Prompt
+from multigraft.wire.retry import RetryPolicy
+
+SELECTORS: Mapping[str, NodeRole] = {"vote": NodeRole.VOTE, "best": NodeRole.BEST}
+"""Sinks that are no models, by how they are called in settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """A graph search before it is opened."""
+
+    run_file: RunFile
+    table: OptimizeTable
+    models: Mapping[str, BuiltModel]
+    """All that are needed: of the pool, judges, and the optimiser model."""
+    pool: tuple[str, ...]
+    """Names, in the order of the run file."""
+    sinks: tuple[Node, ...]
+    caps: Caps
+    objective: Objective
+    method: Method
+    optimiser: str | None
+    """None: the method asks none."""
+    grader: Built
+    guide: Built | None
+    """What a sink `best` goes by, where it is not the grader."""
+    grades_cheaply: bool
+    """Whether the grader asks no model and no server."""
+    once: Once
+    limits: Limits
+    """Of the whole search."""
+    scorers: Sequence[object]
+    """What is to be started and closed beside the models."""
+    sandbox: SandboxOfRun
+    templates: Templates
+    retry: RetryPolicy
+    questions: Mapping[Split, tuple[Prompt, ...]]
+    findings: Findings | None
+
+
+def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findings | None = None, progress: Progress | None = None) -> SearchPlan:
+    """Check a search as a whole.
+
+    Args:
+        run_file: with `[optimize]`, and the sizes of its splits.
+        prompts: all questions.
+        findings: of a pilot.
+        progress: told when weights are fetched.
+
+    Raises:
+        InputError: settings that do not fit.
+        BudgetError: a limit on what is not known of a model.
+    """
+    table = run_file.optimize
+    if table is None:
+        message = "the run file describes no graph search; it has no table [optimize]"
+        raise InputError(message)
+    method = method_from(table.method, table.settings)
+    grading, guiding = _tables(run_file, table)
+    parts = (*grading.parts, *(guiding.parts if guiding else ()))
+    pool = _pool(run_file, table, set(judges_of(parts)))
+    optimiser = (table.optimizer or pool[-1]) if method.consults else None
+    needed = dict.fromkeys((*pool, *judges_of(parts), *([optimiser] if optimiser else [])))
+    tables = {model.name: model for model in run_file.models}
+    unknown = [name for name in needed if name not in tables]
+    if unknown:
+        what = "model"
+        raise UnknownNameError(what, unknown[0], tables)
+    models = {name: build_model(tables[name], run_file, logprobs=needs_logprobs(parts), progress=progress) for name in needed}
+    limits = limits_of(run_file.budget)
+    check_limits(limits, {name: built.cost for name, built in models.items()})
+    concurrency = run_file.concurrency
+    retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
+    purchases = Purchases(
+        models={name: built.model for name, built in models.items()},
+        costs={name: built.cost for name, built in models.items()},
+        ledger=Ledger(limits),
+        retry=retry,
+        halt=Halt(pool),
+        places={name: built.max_in_flight for name, built in models.items()},
+        max_in_flight=concurrency.max_in_flight,
+    )
+    once, sandbox = Once(purchases), SandboxOfRun(run_file)
+    surroundings = Surroundings(
+        ask_of=once.ask_of, identities={name: built.identity for name, built in models.items()}, concurrency=concurrency, sandbox=sandbox
+    )
+    caps = Caps(**table.caps.model_dump())
+    return SearchPlan(
+        run_file=run_file,
+        table=table,
+        models=models,
+        pool=pool,
+        sinks=_sinks(table, pool),
+        caps=caps,
+        objective=parse_objective(table.objective, caps=caps),
+        method=method,
+        optimiser=optimiser,
+        grader=_scorers(grading, surroundings),
+        guide=_scorers(guiding, surroundings) if guiding else None,
+        grades_cheaply=not any(repeats_itself(part) or part.model or part.endpoints for part in grading.parts),
+        once=once,
+        limits=limits,
+        scorers=surroundings.opened,
+        sandbox=sandbox,
+        templates=templates_of(run_file),
+        retry=retry,
+        questions=dealt(prompts, Sizes(table.train, table.validation, table.test), run_file.seed),
+        findings=findings,
+    )
+
+
+def _tables(run_file: RunFile, table: OptimizeTable) -> tuple[RewardTable, RewardTable | None]:
+    """Choose what grades, and what guides a sink that takes the best answer; None where that is the same or not needed."""
+    judges = run_file.judge.parts
+    if not judges:
+        if table.scorer is not None:
+            message = f"there is no judge '{table.scorer}'; the run file has none, and [reward] is what counts"
+            raise InputError(message, field="optimize.scorer")
+        return run_file.reward, None
+    named = {part.name or part.kind: part for part in judges}
+    if table.scorer is not None and table.scorer not in named:
+        what = "judge"
+        raise UnknownNameError(what, table.scorer, named)
+    chosen = named[table.scorer] if table.scorer is not None else judges[0]
+    # Only what is set: the table of a part of the reward has no `at`.
+    part = checked_table(RewardPartTable, chosen.model_dump(exclude={"at"}, exclude_unset=True), "judge.parts")
+    return RewardTable(parts=(part,)), run_file.reward if "best" in table.sinks else None
+
+
+def _scorers(table: RewardTable, surroundings: Surroundings) -> Built:
+    built = build_rewards(table, surroundings)
+    if built.ranking is not None:
+        message = f"'{built.ranking.name}' compares the answers of one question with each other; graphs are compared by scores of single answers"
+        raise InputError(message, field="reward.parts")
+    if any(part.normalise != "none" for part in built.combination.parts):
+        message = 'a score must not depend on what was scored before it: set normalise = "none"'
+        raise InputError(message, field="reward.parts")
+    return built
+
+
+def _pool(run_file: RunFile, table: OptimizeTable, judges: set[str]) -> tuple[str, ...]:
+    if table.models:
+        return tuple(dict.fromkeys(table.models))
+    only_asked = judges | {table.optimizer}
+    pool = tuple(model.name for model in run_file.models if model.name not in only_asked or model.answers_too)
+    if not pool:
+        message = "no models; name some with --models, or in a run file (`multigraft init` writes one)"
+        raise InputError(message)
+    return pool
+
+
+def _sinks(table: OptimizeTable, pool: Sequence[str]) -> tuple[Node, ...]:
+    sinks = []
+    for name in dict.fromkeys(table.sinks or pool):
+        if name not in (*pool, *SELECTORS):
+            what = "sink"
+            raise UnknownNameError(what, name, (*pool, *SELECTORS))
+        sinks.append(Node(SINK, "", SELECTORS[name]) if name not in pool else sink_node(name))
+    return tuple(sinks)
