@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import exp
 from typing import Final, NamedTuple
 
 import numpy
@@ -13,9 +14,15 @@ RIGHT: Final = 0
 """The right answer's number; wrong ones are 1 (the usual mistake), 2, ..."""
 
 
+STEEPNESS: Final = 4.0
+"""How suddenly clutter confuses; assumed."""
+
+
 class Output(NamedTuple):
     """What a node wrote, for each question."""
 
+    model: str
+    """Who wrote it."""
     answers: Integers
     """`RIGHT`, or the number of a wrong answer."""
     chance: Floats
@@ -65,7 +72,7 @@ def probability(log_odds: Floats) -> Floats:
 def first_answer(task: SimulatedTask, asked: Asked) -> Output:
     """Answer with nothing but the question in sight."""
     chance = probability(asked.strength)
-    return Output(numpy.where(asked.luck < chance, RIGHT, _mistake(task, asked.whim)), chance, 1.0)
+    return Output(asked.model, numpy.where(asked.luck < chance, RIGHT, _mistake(task, asked.whim)), chance, 1.0)
 
 
 def reading_answer(task: SimulatedTask, asked: Asked, read: Sequence[Output]) -> Output:
@@ -75,8 +82,9 @@ def reading_answer(task: SimulatedTask, asked: Asked, read: Sequence[Output]) ->
     """
     seen = numpy.array([output.answers for output in read])
     counts = numpy.array([numpy.count_nonzero(seen == answer, axis=0) for answer in range(1 + task.others)])
-    num_right, favourite = counts[RIGHT], counts[1:].argmax(axis=0) + 1
-    num_worst = counts[1:].max(axis=0)
+    favourite, num_worst = counts[1:].argmax(axis=0) + 1, counts[1:].max(axis=0)
+    weights = numpy.array([MODELS[output.model].size_b ** task.persuasion for output in read])
+    num_right = weights @ (seen == RIGHT)
     clutter = sum(output.clutter for output in read)
     felt = clutter * (task.fusing_relief if asked.fuses else 1.0)
     log_odds = (
@@ -90,13 +98,13 @@ def reading_answer(task: SimulatedTask, asked: Asked, read: Sequence[Output]) ->
     own = _mistake(task, asked.whim)
     wrong = numpy.where((asked.sway < task.copying) & (num_worst > 0), favourite, own)
     left = 1.0 if asked.fuses else 1.0 + task.heritage * clutter / len(read)
-    return Output(numpy.where(asked.luck < chance, RIGHT, wrong), chance, left)
+    return Output(asked.model, numpy.where(asked.luck < chance, RIGHT, wrong), chance, left)
 
 
 def confusion(task: SimulatedTask, model: str, clutter: float) -> float:
-    """Say what too much to read costs a reader, in log-odds; it sets in softly around the model's capacity."""
-    beyond = clutter - task.capacity * MODELS[model].size_b ** task.growth
-    return task.overload * float(numpy.logaddexp(0.0, beyond))
+    """Say what much to read costs a reader, in log-odds: little until its capacity is near, and no more than `overload`."""
+    share = clutter / (task.capacity * MODELS[model].size_b ** task.growth)
+    return task.overload / (1.0 + exp(-STEEPNESS * (share - 1.0)))
 
 
 def voted(read: Sequence[Output]) -> Output:
@@ -104,7 +112,7 @@ def voted(read: Sequence[Output]) -> Output:
     seen = numpy.array([output.answers for output in read])
     votes = (seen[:, None, :] == seen[None, :, :]).sum(axis=1)
     answers = numpy.take_along_axis(seen, votes.argmax(axis=0)[None, :], axis=0)[0]
-    return Output(answers, (answers == RIGHT).astype(numpy.float64), min(output.clutter for output in read))
+    return Output("", answers, (answers == RIGHT).astype(numpy.float64), min(output.clutter for output in read))
 
 
 def best(task: SimulatedTask, read: Sequence[Output], noise: Sequence[Floats]) -> Output:
@@ -112,7 +120,7 @@ def best(task: SimulatedTask, read: Sequence[Output], noise: Sequence[Floats]) -
     seen = numpy.array([output.answers for output in read])
     rewards = numpy.stack(list(noise)) + task.reward_signal * (seen == RIGHT)
     answers = numpy.take_along_axis(seen, rewards.argmax(axis=0)[None, :], axis=0)[0]
-    return Output(answers, (answers == RIGHT).astype(numpy.float64), min(output.clutter for output in read))
+    return Output("", answers, (answers == RIGHT).astype(numpy.float64), min(output.clutter for output in read))
 
 
 def _mistake(task: SimulatedTask, whim: Floats) -> Integers:

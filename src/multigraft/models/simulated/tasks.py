@@ -67,12 +67,14 @@ class SimulatedTask:
     """n equal answers in sight pull as one does, times n to this power; (0, 1]."""
     copying: float
     """Share of a reader's wrong answers that repeat the most frequent wrong one in sight; [0, 1]."""
+    persuasion: float
+    """A right answer of a model pulls as much as so many of one with 10**9 parameters: its size to this power; >= 0."""
     capacity: float
-    """Clutter a reader of 10**9 parameters takes in its stride; > 0."""
+    """Clutter that half confuses a reader of 10**9 parameters; > 0."""
     growth: float
     """Capacity grows as the size to this power; >= 0."""
     overload: float
-    """Loss by clutter beyond the capacity, a unit; >= 0."""
+    """Most that clutter can cost; half of it at the capacity; >= 0."""
     heritage: float
     """How much of the clutter that a reader sees is left in its own answer; [0, 1]. A first answer has one unit."""
     fusing_loss: float
@@ -91,18 +93,19 @@ MATH: Final = SimulatedTask(
     answer_tokens=275,
     alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.40, LARGE: 0.49, HUGE: 0.68}),
     difficulty=2.0,
-    taste=1.0,
+    taste=0.74,
     others=6,
     lure=0.3,
-    independence=0.5,
-    right_pull=3.0,
-    wrong_pull=2.5,
-    saturation=0.5,
-    copying=0.5,
-    capacity=6.0,
-    growth=0.3,
-    overload=0.1,
-    heritage=0.9,
+    independence=0.21,
+    right_pull=4.0,
+    wrong_pull=3.5,
+    saturation=0.51,
+    copying=0.95,
+    persuasion=0.3,
+    capacity=10.0,
+    growth=0.31,
+    overload=1.5,
+    heritage=0.99,
     fusing_loss=0.3,
     fusing_relief=0.5,
 )

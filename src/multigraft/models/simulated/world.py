@@ -19,8 +19,8 @@ from multigraft.models.simulated.mechanism import RIGHT, Asked, Output, best, fi
 from multigraft.models.simulated.tasks import MODELS, TASKS, SimulatedTask
 from multigraft.randomness import key_of
 
-TRUE_QUESTIONS: Final = 4000
-"""On how many questions the true quality of a graph stands; the same for all worlds of a task."""
+TRUE_QUESTIONS: Final = range(4000)
+"""On which questions the true quality of a graph stands; the same for all worlds of a task."""
 _LENGTH: Final = slice(3, 5)
 _REWARD: Final = (5, 7)
 
@@ -142,9 +142,17 @@ def _reference(task: str) -> World:
     return world(task, -1)
 
 
-def true_quality(task: str, graph: Graph, num_questions: int = TRUE_QUESTIONS) -> float:
+def true_quality(task: str, graph: Graph, questions: Sequence[int] = TRUE_QUESTIONS) -> float:
     """Return the share of questions that a graph answers right, in the long run; the same for all worlds of a task.
 
     The sink's chances are averaged instead of its draws, for less noise.
+
+    Args:
+        task: its name.
+        graph: of models that the task knows.
+        questions: places among questions that no search ever sees.
+
+    Raises:
+        InputError: there is no such task or model.
     """
-    return float(_reference(task).play(graph, "true", range(num_questions)).chance.mean())
+    return float(_reference(task).play(graph, "true", questions).chance.mean())
