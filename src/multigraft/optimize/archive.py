@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from multigraft.budget.amount import NOTHING, Amount
-from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Graph
 from multigraft.optimize.objectives import main_cost
@@ -128,17 +127,17 @@ class Archive:
         number = self._by_id.get(identity)
         return None if number is None else self.entries[number]
 
-    def add(self, graph: Graph, cost: GraphCost, *, origin: str, notes: tuple[str, ...] = (), reference: bool = False) -> Entry:
+    def add(self, identity: str, graph: Graph, cost: GraphCost, *, origin: str, notes: tuple[str, ...] = (), reference: bool = False) -> Entry:
         """Take in a graph that is not there yet.
 
         Args:
+            identity: its `graph_id`.
             graph: in its canonical form.
             cost: expected, of one answer.
             origin: of the proposal.
             notes: of the proposal.
             reference: whether it is run for comparison only.
         """
-        identity = graph_id(graph)
         entry = Entry(len(self.entries), graph, identity, origin, notes, Evaluation(graph, "train", (), cost), None, cost, reference)
         self.entries.append(entry)
         self._by_id[identity] = entry.number

@@ -1,6 +1,5 @@
-"""What a search found: the best graph, how sure that is, why it is good, and what it took to find it."""
+"""What a search found: the best graph, how sure that is, and what it took to find it."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -8,11 +7,13 @@ from typing import Final, Literal, TypeAlias
 from multigraft.analysis.intervals import Estimate
 from multigraft.budget.amount import Amount
 from multigraft.graphs.costs import Caps
-from multigraft.graphs.graph import Graph
 from multigraft.optimize.archive import Archive, Change, CurvePoint, Entry
+from multigraft.optimize.explanation import is_single
 from multigraft.optimize.paired import LEVEL, Paired, estimated_mean
-from multigraft.optimize.problem import Evaluation, Objective, Problem
+from multigraft.optimize.problem import Objective, Problem
 from multigraft.optimize.selection import Aligned, price_of, utility_or
+
+__all__ = ["REASONS", "Found", "Rival", "Stopped", "found_of", "is_single"]
 
 Stopped: TypeAlias = Literal["evaluations", "patience", "method", "repeats", "interrupted"]
 
@@ -32,15 +33,6 @@ class Rival:
     entry: Entry
     paired: Paired | None
     """The best less the rival; None: no question that both have a score on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The live nodes that have as many nodes before them on their longest way."""
-
-    num_nodes: int
-    mean_score: float | None
-    """Of their own outputs; None: no score is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,44 +98,6 @@ def found_of(archive: Archive, problem: Problem, stopped: Stopped = "interrupted
         spent=archive.spent,
         optimiser_spent=archive.optimiser_spent,
     )
-
-
-def is_single(graph: Graph) -> bool:
-    """Whether a graph is one model alone."""
-    return len(graph.live) == 1
-
-
-def width_of(graph: Graph) -> int:
-    """Return how many live nodes beside the sink the widest level has; 0 for a sink alone."""
-    levels = graph.live_part().depth_of()
-    return max(Counter(level for node_id, level in levels.items() if node_id != graph.sink).values(), default=0)
-
-
-def depth_of(graph: Graph) -> int:
-    """Return the number of nodes on the longest way to the sink, without the sink."""
-    return graph.live_part().depth_of()[graph.sink]
-
-
-def levels_of(graph: Graph, *evaluations: Evaluation | None) -> tuple[Level, ...]:
-    """Return the levels of a graph from its sources to its sink, with the mean score of their outputs.
-
-    Args:
-        graph: whose node ids the evaluations have.
-        evaluations: any number.
-    """
-    trials = [trial for evaluation in evaluations if evaluation is not None for trial in evaluation.trials]
-    levels = graph.live_part().depth_of()
-    found = []
-    for level in range(max(levels.values()) + 1):
-        nodes = [node_id for node_id, depth in levels.items() if depth == level]
-        scores = [score for trial in trials for node_id in nodes if (score := trial.node_scores.get(node_id)) is not None]
-        found.append(Level(len(nodes), sum(scores) / len(scores) if scores else None))
-    return tuple(found)
-
-
-def models_of(graph: Graph) -> Mapping[str, int]:
-    """Return how often each model is called, the most called first."""
-    return dict(Counter(node.model for node in graph.live_nodes if node.model).most_common())
 
 
 def _rival(objective: Objective, best: Entry | None, rivals: list[Entry], level: float) -> Rival | None:

@@ -164,12 +164,14 @@ class _Loop:
     def singles(self) -> _Inner:
         """Have each model alone answer the validation questions, and challenge the incumbent."""
         space = self._problem.space
-        graphs = [Graph((sink_node(model),), (), SINK) for model in space.models]
         entries = []
-        for graph in graphs:
-            if space.fits(graph):
-                known = self.archive.find(graph_id(graph))
-                entries.append(known if known is not None else self.archive.add(graph, space.costs.of(graph), origin="single model", reference=True))
+        for model in space.models:
+            graph = Graph((sink_node(model),), (), SINK)
+            if not space.fits(graph):
+                continue
+            identity = graph_id(graph)
+            known = self.archive.find(identity)
+            entries.append(known or self.archive.add(identity, graph, space.costs.of(graph), origin="single model", reference=True))
         yield from self._validate([entry for entry in entries if not entry.validated], drop=False)
         self.archive.mark()
 
@@ -199,7 +201,8 @@ class _Loop:
         archive, space = self.archive, self._problem.space
         archive.num_proposals += 1
         archive.note(proposal.notes)
-        known = archive.find(graph_id(proposal.graph))
+        identity = graph_id(proposal.graph)
+        known = archive.find(identity)
         if known is not None:
             if known.number not in new:
                 self._tell("repeated", known)
@@ -211,7 +214,7 @@ class _Loop:
         if archive.num_evaluations + len(new) >= self._problem.max_evaluations:
             return None
         form = canonical(proposal.graph)
-        entry = archive.add(form, space.costs.of(form), origin=proposal.origin, notes=proposal.notes)
+        entry = archive.add(identity, form, space.costs.of(form), origin=proposal.origin, notes=proposal.notes)
         new.append(entry.number)
         return entry.number
 
@@ -290,6 +293,8 @@ def renamed(evaluation: Evaluation, graph: Graph) -> Evaluation:
         evaluation: of the canonical form.
         graph: equal to it up to names, and to nodes that do not reach the sink.
     """
+    if not any(trial.node_scores for trial in evaluation.trials):
+        return replace(evaluation, graph=graph)
     names = {f"a{number}": node_id for number, node_id in enumerate(canonical_order(graph), start=1)} | {SINK: graph.sink}
     trials = tuple(replace(trial, node_scores={names[node_id]: score for node_id, score in trial.node_scores.items()}) for trial in evaluation.trials)
     return replace(evaluation, graph=graph, trials=trials)
