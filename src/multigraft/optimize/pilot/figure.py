@@ -49,7 +49,7 @@ def _bars(axes: "Axes", verdict: Verdict) -> None:
     rows += [(" + ".join(f"{count} {model}" for model, count in mix.counts.items()), mix.measured, _SECOND) for mix in verdict.findings.mixes]
     for place, (label, found, colour) in enumerate(rows):
         axes.errorbar([found.mean], [place], xerr=_reach([found]), fmt="o", color=colour, capsize=3)
-        axes.text(0.01, place + 0.15, label, fontsize=8, transform=axes.get_yaxis_transform())
+        axes.text(0.01, place - 0.18, label, va="bottom", fontsize=8, transform=axes.get_yaxis_transform())
     axes.set_yticks([])
     axes.set_ylim(len(rows), -1)
     axes.set_xlabel("score, 95% interval")
@@ -70,11 +70,12 @@ def _copies(axes: "Axes", runs: PilotRuns) -> None:
 
 def _shapes(axes: "Axes", runs: PilotRuns, verdict: Verdict) -> None:
     findings = verdict.findings
-    for label, curve, peak in (("width", findings.widths, verdict.width_peak), ("depth", findings.depths, verdict.depth_peak)):
+    curves = (("width", findings.widths, verdict.width_peak, _INK), ("depth", findings.depths, verdict.depth_peak, _SECOND))
+    for label, curve, peak, colour in curves:
         if curve:
-            _line(axes, list(curve), list(curve.values()), label)
+            _line(axes, list(curve), list(curve.values()), label, colour)
         if peak is not None:
-            axes.axvline(peak.setting, linestyle=":", color=_INK if label == "width" else _SECOND)
+            axes.axvline(peak.setting, linestyle=":", color=colour)
     axes.set_xlabel(f"agents ({runs.block_model})")
     axes.set_title("width and depth; dotted: the smallest within one standard error of the best", fontsize=10)
     if axes.get_legend_handles_labels()[0]:
@@ -101,8 +102,8 @@ def _grid(axes: "Axes", verdict: Verdict) -> None:
     axes.set_title("width x depth; *: best depth of its width", fontsize=10)
 
 
-def _line(axes: "Axes", settings: Sequence[int], points: Sequence[Measured], label: str) -> None:
-    axes.errorbar(settings, [found.mean for found in points], yerr=_reach(points), marker="o", capsize=3, label=label)
+def _line(axes: "Axes", settings: Sequence[int], points: Sequence[Measured], label: str, colour: str | None = None) -> None:
+    axes.errorbar(settings, [found.mean for found in points], yerr=_reach(points), marker="o", capsize=3, label=label, color=colour)
     axes.set_xscale("log", base=2)
     axes.set_xticks(settings, [str(setting) for setting in settings])
 
