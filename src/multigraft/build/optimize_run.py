@@ -25,14 +25,16 @@ from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.optimize.archive import Archive, Entry
 from multigraft.optimize.drive import Optimiser, RealModels, drive
 from multigraft.optimize.evaluator import Evaluator
+from multigraft.optimize.explanation import is_single
 from multigraft.optimize.grading import Grading, Scorers
 from multigraft.optimize.held_out import Compared, compared, rivals_of
 from multigraft.optimize.measure import Measures, measured
 from multigraft.optimize.problem import Problem, Space, sink_node
-from multigraft.optimize.report import Found, found_of, is_single
+from multigraft.optimize.report import Found, found_of
 from multigraft.optimize.search import SearchEvent, SearchSettings, search
 from multigraft.optimize.splits import digest_of_questions
 from multigraft.optimize.store import Store
+from multigraft.randomness import key_of
 from multigraft.types import Sampling
 
 SESSION_INTERVAL_S = 5.0
@@ -204,6 +206,7 @@ async def opened_search(plan: SearchPlan, folder: Path) -> AsyncIterator[SearchR
         stack.callback(store.close)
         once.kept_in = store
         _settle(store, "questions", digest_of_questions(plan.questions), "the questions are not those it was started with")
+        _settle(store, "pilot", f"{key_of(repr(plan.findings)):x}", "the pilot is another one, or was not there when it was started")
         purchases.ledger = Ledger(plan.limits, spent=store.spent())
         # What the optimiser model costs is counted apart, and paid from the same purse.
         purchases.ledger_apart = Ledger(NO_LIMITS, purchases.ledger, store.spent(apart=True))

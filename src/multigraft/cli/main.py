@@ -7,6 +7,7 @@ from multigraft.cli.dry_run import dry_run
 from multigraft.cli.export import export
 from multigraft.cli.init import init
 from multigraft.cli.models import models
+from multigraft.cli.optimize import optimize
 from multigraft.cli.reward import reward
 from multigraft.cli.score import score
 from multigraft.cli.show import show
@@ -38,6 +39,7 @@ def root(_version_flag: bool = typer.Option(False, "--version", callback=_versio
 
 
 app.command()(synth)
+app.command()(optimize)
 app.command()(resume)
 app.command()(score)
 app.command()(show)

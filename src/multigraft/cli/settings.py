@@ -40,10 +40,10 @@ def settings_of(
     """
     settings = read_run_file(run_file) if run_file else {}
     former_judges = only_judging(settings, "reward", "judge")
-    _add_source(settings, prompts, task, task_options)
+    add_source(settings, prompts, task, task_options)
     if seed is not None:
         settings["seed"] = seed
-    chosen = _table(settings, "strategy")
+    chosen = table_of(settings, "strategy")
     if strategy is not None and chosen.get("name", "toa") != strategy:
         chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen else {})  # the settings of another strategy do not carry over
     chosen |= dict(parse_setting(change) for change in changes)
@@ -52,18 +52,18 @@ def settings_of(
     settings["strategy"] = chosen
     _add_scorers(settings, reward, judge, note)
     if models is not None:
-        settings["models"] = _models(models, settings)
-    _allow_code(settings, typed=unsafe_no_sandbox)
+        settings["models"] = models_named(models, settings)
+    allow_code(settings, typed=unsafe_no_sandbox)
     if isinstance(settings.get("models", []), list):
         settings["models"] = judges_added(settings, [*parts_in(settings, "reward"), *parts_in(settings, "judge")])
         _leave_out(settings, former_judges if models is None else set())
     if budget is not None:
         limits = {kind: value for kind, value in parse_limits(budget)._asdict().items() if value is not None}
-        settings["budget"] = _table(settings, "budget") | limits
+        settings["budget"] = table_of(settings, "budget") | limits
     return checked(settings, str(run_file) if run_file else None)
 
 
-def _add_source(settings: dict[str, object], prompts: Path | None, task: str | None, options: Sequence[str]) -> None:
+def add_source(settings: dict[str, object], prompts: Path | None, task: str | None, options: Sequence[str]) -> None:
     """Put in where the prompts come from; absolute, so that the run can be resumed from any folder."""
     if task is not None:
         from multigraft.cli.task_settings import task_table  # only runs of a task load what tasks are made of
@@ -75,7 +75,7 @@ def _add_source(settings: dict[str, object], prompts: Path | None, task: str | N
         message = "are options of a task; name one with --task"
         raise InputError(message, field="--task-option")
     if prompts is not None and "task" in settings:
-        settings["task"] = _table(settings, "task") | {"items": str(prompts.absolute())}
+        settings["task"] = table_of(settings, "task") | {"items": str(prompts.absolute())}
     elif prompts is not None:
         settings["prompts"] = str(prompts.absolute())
     elif "task" not in settings:
@@ -90,7 +90,7 @@ def _add_scorers(settings: dict[str, object], reward: str | None, judge: str | N
     if reward is not None:
         settings["reward"] = {"parts": list(parts_of(reward))}
     if judge is not None:
-        settings["judge"] = _table(settings, "judge") | {"parts": judges_named(judge, settings)}
+        settings["judge"] = table_of(settings, "judge") | {"parts": judges_named(judge, settings)}
     if "task" in settings:
         from multigraft.cli.task_settings import add_task  # as above
 
@@ -125,7 +125,7 @@ def judges_named(text: str, settings: Mapping[str, object], flag: str = "--judge
         if kind != "task":
             judges += [dict(part) for part in parts_of(word)]
             continue
-        task = _table(settings, "task").get("name")
+        task = table_of(settings, "task").get("name")
         if not isinstance(task, str):
             message = "this run has no task whose graders could judge"
             raise InputError(message, field=flag)
@@ -135,7 +135,7 @@ def judges_named(text: str, settings: Mapping[str, object], flag: str = "--judge
     return judges
 
 
-def _allow_code(settings: dict[str, object], *, typed: bool) -> None:
+def allow_code(settings: dict[str, object], *, typed: bool) -> None:
     """Let generated code run without walls only when that was typed now, whatever a file says."""
     if settings.get("unsafe_no_sandbox") and not typed:
         message = "this would run generated code without walls around it; if you mean it, type --unsafe-no-sandbox as well"
@@ -152,7 +152,7 @@ def models_of(names: str | None, run_file: Path | None) -> RunFile:
     """
     settings = read_run_file(run_file) if run_file else {}
     if names is not None:
-        settings["models"] = _models(names, settings)
+        settings["models"] = models_named(names, settings)
     found = checked(settings, str(run_file) if run_file else None)
     if not found.models:
         message = "no models; name some, or a run file with -c"
@@ -172,11 +172,16 @@ def restored(settings: Mapping[str, Json], file: str, *, unsafe_no_sandbox: bool
         InputError: a setting that does not fit; or the run was started without walls around generated code, and that was not typed again.
     """
     kept: dict[str, object] = {name: value for name, value in settings.items() if name != "versions"}
-    _allow_code(kept, typed=unsafe_no_sandbox)
+    allow_code(kept, typed=unsafe_no_sandbox)
     return checked(kept, file)
 
 
-def _table(settings: Mapping[str, object], name: str) -> dict[str, object]:
+def table_of(settings: Mapping[str, object], name: str) -> dict[str, object]:
+    """Return a copy of a table of the settings; empty where there is none.
+
+    Raises:
+        InputError: it is no table.
+    """
     found = settings.get(name, {})
     if not isinstance(found, dict):
         message = f"must be a table, not {found!r}"
@@ -184,12 +189,16 @@ def _table(settings: Mapping[str, object], name: str) -> dict[str, object]:
     return dict(found)
 
 
-def _models(text: str, settings: Mapping[str, object]) -> list[dict[str, object]]:
-    """Read `--models`: names of the run file or the catalogue, sources of weights, or `MODEL@URL`. Models that only judge stay."""
+def models_named(text: str, settings: Mapping[str, object]) -> list[dict[str, object]]:
+    """Read `--models`: names of the run file or the catalogue, sources of weights, or `MODEL@URL`. Models that only judge stay.
+
+    Raises:
+        InputError: a word that is none of these.
+    """
     tables = settings.get("models", [])
     listed = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     known = {str(table.get("name")): table for table in listed}
-    chosen = [_model(word.strip(), known) for word in text.split(",") if word.strip()]
+    chosen = [model_named(word.strip(), known) for word in text.split(",") if word.strip()]
     if not chosen:
         message = "names no model"
         raise InputError(message, field="--models")
@@ -211,14 +220,23 @@ def judges_added(settings: Mapping[str, object], parts: Sequence[dict[str, objec
     for part in parts:
         named = part.get("model") if takes(str(part.get("kind")), "ask") else None
         if isinstance(named, str) and named not in known:
-            added = _model(named, known)
+            added = model_named(named, known)
             part["model"] = added["name"]
             known[str(added["name"])] = added
             models.append(added)
     return models
 
 
-def _model(word: str, known: Mapping[str, dict[str, object]]) -> dict[str, object]:
+def model_named(word: str, known: Mapping[str, dict[str, object]]) -> dict[str, object]:
+    """Read one word of `--models`.
+
+    Args:
+        word: see `models_named`.
+        known: tables of the run file, by name.
+
+    Raises:
+        InputError: it is none of these.
+    """
     if word in known:
         return known[word]
     name, at, url = word.partition("@")

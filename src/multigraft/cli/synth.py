@@ -57,6 +57,7 @@ def synth(
 
     Example: multigraft synth prompts.jsonl --models smollm2-135m,gemma3-270m --reward rules -n 12 -o runs/first
     """
+    from multigraft.cli.prompts_of import note, read_prompts
     from multigraft.cli.settings import settings_of
 
     checked = settings_of(
@@ -73,11 +74,11 @@ def synth(
         seed=seed,
         changes=settings or [],
         unsafe_no_sandbox=unsafe_no_sandbox,
-        note=_note,
+        note=note,
     )
     checked = checked if limit is None else checked.model_copy(update={"limit": limit})
     source = Path(checked.task.name if checked.task else checked.prompts or "").stem
-    _go(output or Path("runs") / source, checked, _read_prompts(checked), as_json=as_json, quiet=quiet)
+    _go(output or Path("runs") / source, checked, read_prompts(checked), as_json=as_json, quiet=quiet)
 
 
 @reported
@@ -95,6 +96,7 @@ def resume(
     Finished calls are not repeated, half-grown trees grow on.
     """
     from multigraft.budget.parse import parse_limits
+    from multigraft.cli.prompts_of import read_prompts
     from multigraft.cli.settings import restored
     from multigraft.errors import InputError
     from multigraft.records.folder import SETTINGS_NAME, read_settings
@@ -111,35 +113,12 @@ def resume(
             raise InputError(message, file=str(path))
         moved = {"task": checked.task.model_copy(update={"items": str(path)})} if checked.task else {"prompts": str(path)}
         checked = checked.model_copy(update=moved)
-    _go(run, checked, _read_prompts(checked), as_json=as_json, quiet=quiet, changed=budget is not None)
+    if checked.optimize is not None:
+        from multigraft.cli.optimize_going import go_on
 
-
-def _read_prompts(run_file: "RunFile") -> "list[Prompt]":
-    from multigraft.rewards.rules.ifeval.kinds import check_constraints
-    from multigraft.tasks.marks import begins_with_a_mark
-    from multigraft.tasks.prompts import load_prompts
-
-    if run_file.task is not None:
-        from multigraft.tasks.task import load_task
-
-        items = _from_here(run_file.task.items) if run_file.task.items else None
-        found = load_task(run_file.task.name).prompts(items, run_file.task.options, limit=run_file.limit, check_constraints=check_constraints, note=_note)
-    else:
-        found = load_prompts(_from_here(run_file.prompts or ""), run_file.limit, check_constraints, _note)
-    marked = [prompt.name or prompt.prompt_id for prompt in found if begins_with_a_mark(prompt)]
-    if marked:
-        _note(f"{len(marked)} prompts, such as {marked[0]!r}, begin with a mark that servers add themselves; take it out, or the model sees it twice")
-    return found
-
-
-def _from_here(path: str) -> Path:
-    """Return a path as a person here would write it, for messages."""
-    whole, here = Path(path), Path.cwd()
-    return whole.relative_to(here) if whole.is_relative_to(here) else whole
-
-
-def _note(line: str) -> None:
-    typer.echo(f"note: {line}", err=True)
+        go_on(run, checked, as_json=as_json, quiet=quiet)
+        return
+    _go(run, checked, read_prompts(checked), as_json=as_json, quiet=quiet, changed=budget is not None)
 
 
 def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: bool, quiet: bool, changed: bool = False) -> None:

@@ -42,6 +42,8 @@ class Once:
         self.kept_in = store
         self.known = 0
         """Questions answered from the store in this process."""
+        self.out_of_money = False
+        """Whether a limit of spending stopped the search."""
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By digest: who asks what is being asked waits for the answer."""
 
@@ -110,7 +112,8 @@ class Once:
 
         bought = await purchases.buy(purchases.ledger_apart if apart else purchases.ledger, model, request, sending)
         if isinstance(bought, Shortage):
-            purchases.halt.stop(f"{bought}; go on with more: --spend")
+            self.out_of_money = True
+            purchases.halt.stop(str(bought))
             return Asked(UNSENT, digest)
         sample, spent = bought.samples[0], bought.spent[0]
         if is_down(sample):

@@ -1,0 +1,173 @@
+"""What a graph search leaves behind: `graph.json` to run, a report for people and one for programs, and a picture."""
+
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import cast
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from multigraft.analysis.intervals import Estimate
+from multigraft.budget.amount import Amount
+from multigraft.budget.describe import describe
+from multigraft.build.optimize import SearchPlan
+from multigraft.build.optimize_run import Outcome
+from multigraft.cli.text import shown
+from multigraft.graphs.costs import GraphCost
+from multigraft.graphs.graph_file import text_of
+from multigraft.optimize.archive import Entry
+from multigraft.optimize.held_out import Compared
+from multigraft.optimize.paired import Paired
+from multigraft.optimize.report import Found
+from multigraft.optimize.report_text import as_json, lines
+from multigraft.records.disk import on_disk
+from multigraft.types import Json
+
+GRAPH_NAME, REPORT_NAME, TEXT_NAME, PICTURE_NAME = "graph.json", "report.json", "report.md", "graph.svg"
+
+
+def write_outcome(folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
+    """Write what was found so far; each file complete or not at all.
+
+    Raises:
+        RecordError: it cannot be written.
+    """
+    found = outcome.found
+    if found is None:
+        return
+    texts = {
+        REPORT_NAME: orjson.dumps(report_of(plan, outcome), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode(),
+        TEXT_NAME: "\n".join(["# Graph search", "", *(line if line.startswith("  ") else f"\n{line}" for line in lines_of(plan, outcome)), ""]),
+    }
+    if found.best is not None:
+        texts[GRAPH_NAME] = text_of(found.best.graph, about=_about(plan, outcome, found, found.best))
+    for name, text in texts.items():
+        unfinished = folder / f"{name}.unfinished"
+        with on_disk(f"writing {folder / name}"):
+            unfinished.write_text(text, "utf-8")
+            unfinished.replace(folder / name)
+
+
+def report_of(plan: SearchPlan, outcome: Outcome) -> dict[str, Json]:
+    """Return everything that was found, for programs."""
+    purchases = plan.once.purchases
+    searched: dict[str, Json] = {} if outcome.found is None else as_json(outcome.found)
+    return searched | {
+        "search": _search(plan, outcome),
+        "whole": outcome.whole,
+        "test": [_compared(compared) for compared in outcome.held_out],
+        "paid": _amount(purchases.ledger.spent),
+        "paid_for_optimiser": _amount(purchases.ledger_apart.spent),
+    }
+
+
+def lines_of(plan: SearchPlan, outcome: Outcome) -> list[str]:
+    """Say what was found, for people."""
+    if outcome.found is None:
+        return ["Nothing was searched yet."]
+    purchases = plan.once.purchases
+    paid = f"Paid over all sessions: {describe(purchases.ledger.spent)}"
+    if purchases.ledger_apart.spent.calls:
+        paid += f"; of it for the optimiser model: {describe(purchases.ledger_apart.spent)}"
+    return [*lines(outcome.found), *_test_lines(outcome.held_out), f"{paid}."]
+
+
+def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
+    """Print what was found, and how to run it."""
+    for line in lines_of(plan, outcome):
+        console.print(Text(shown(line, 600)), soft_wrap=True)
+    if outcome.found is None or outcome.found.best is None:
+        return
+    source = f"--task {plan.run_file.task.name}" if plan.run_file.task else "PROMPTS"
+    console.print(Text(f"report: {folder / TEXT_NAME}"), soft_wrap=True)
+    console.print(
+        Text(f"run it: multigraft synth {source} --strategy graph --graph {folder / GRAPH_NAME} --models {_models_in(outcome.found)}"), soft_wrap=True
+    )
+
+
+def _models_in(found: Found) -> str:
+    best = found.best
+    return "" if best is None else ",".join(dict.fromkeys(node.model for node in best.graph.live_nodes if node.model))
+
+
+def _about(plan: SearchPlan, outcome: Outcome, found: Found, best: Entry) -> dict[str, Json]:
+    """Say in the graph's file where it comes from; nothing that another way to the same graph would change, such as what was paid."""
+    about = _search(plan, outcome) | {
+        "stopped": found.stopped,
+        "evaluations": found.counts["evaluations"],
+        "graph_id": best.graph_id,
+        "validation": _estimate(found.estimate),
+        "cost": _cost(best.cost),
+    }
+    return about | ({"test": [_compared(compared, short=True) for compared in outcome.held_out]} if outcome.held_out else {})
+
+
+def _search(plan: SearchPlan, outcome: Outcome) -> dict[str, Json]:
+    table = plan.table
+    return {
+        "task": plan.run_file.task.name if plan.run_file.task else plan.run_file.prompts,
+        "method": table.method,
+        "settings": cast("Json", dict(table.settings)),
+        "objective": table.objective,
+        "seed": plan.run_file.seed,
+        "models": list(outcome.space.models if outcome.space else plan.pool),
+        "optimiser": plan.optimiser,
+        "caps": {name: value for name, value in plan.caps._asdict().items() if value is not None},
+        "questions": {split: len(prompts) for split, prompts in plan.questions.items()},
+    }
+
+
+def _test_lines(held_out: tuple[Compared, ...]) -> Iterator[str]:
+    if held_out:
+        yield f"On {len(held_out[0].evaluation.trials)} test questions, which the search never saw:"
+    for compared in held_out:
+        units = compared.evaluation.cost.units
+        cost = "" if units is None else f", {units:.4g} units"
+        against = "" if compared.best_less_this is None else f"; the best graph less this: {_difference(compared.best_less_this)}"
+        yield f"  {compared.name}: {_written(compared.estimate)}{cost}{against}"
+
+
+def _written(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "not scored"
+    interval = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return f"{estimate.value:.3f}{interval}"
+
+
+def _difference(paired: Paired) -> str:
+    low, high = (f"{end:+.3f}" if isfinite(end) else "unknown" for end in (paired.low, paired.high))
+    return f"{paired.difference:+.3f} [{low}, {high}], {paired.decided}"
+
+
+def _compared(compared: Compared, *, short: bool = False) -> dict[str, Json]:
+    found: dict[str, Json] = {
+        "name": compared.name,
+        "score": _estimate(compared.estimate),
+        "cost": _cost(compared.evaluation.cost),
+        "best_less_this": _paired(compared.best_less_this),
+    }
+    if short:
+        return found
+    trials = compared.evaluation.trials
+    return found | {"scores": [trial.score for trial in trials], "latency_s": [trial.latency_s for trial in trials]}
+
+
+def _cost(cost: GraphCost) -> Json:
+    return cast("Json", {name: value for name, value in cost._asdict().items() if value is not None})
+
+
+def _estimate(estimate: Estimate | None) -> Json:
+    return None if estimate is None else {"mean": estimate.value, "low": estimate.low, "high": estimate.high, "questions": estimate.count}
+
+
+def _paired(paired: Paired | None) -> Json:
+    if paired is None:
+        return None
+    low, high = (end if isfinite(end) else None for end in (paired.low, paired.high))
+    return {"difference": paired.difference, "low": low, "high": high, "decided": paired.decided, "questions": paired.count}
+
+
+def _amount(amount: Amount) -> Json:
+    return cast("Json", dict(amount._asdict()))
