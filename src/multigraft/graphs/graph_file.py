@@ -113,7 +113,7 @@ class _Reader:
     def _node(self, place: str, item: Json) -> Node:
         if not isinstance(item, dict):
             raise self._mistake(
-                field=place, message=f'this is {_kind(item)}; a node is an object such as {{"id": "a1", "model": "llama", "role": "assistant"}}'
+                field=place, message=f'this is {_kind(item)}; a node is an object like {{"id": "a1", "model": "llama", "role": "assistant"}}'
             )
         for name in item:
             if name not in _NODE_FIELDS:
