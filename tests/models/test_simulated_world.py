@@ -5,8 +5,8 @@ from multigraft.errors import InputError
 from multigraft.graphs.blocks import chain, grid, parallel, single
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
 from multigraft.models.simulated.costs import simulated_costs
-from multigraft.models.simulated.tasks import HUGE, LARGE, MATH, MEDIUM, SMALL, TASKS
-from multigraft.models.simulated.world import World, true_quality, world
+from multigraft.models.simulated.tasks import HUGE, LARGE, MATH, MEDIUM, SMALL, TASKS, varied
+from multigraft.models.simulated.world import World, reference, true_quality, world
 
 QUESTIONS = range(40)
 TAIL = Node(SINK, MEDIUM)
@@ -81,7 +81,7 @@ def test_nodes_that_do_not_reach_the_sink_are_not_run() -> None:
 @pytest.mark.parametrize("model", [SMALL, MEDIUM, LARGE, HUGE])
 def test_a_model_alone_answers_the_reported_share(task: str, model: str) -> None:
     # 4,000 questions: the luck of the questions alone has a standard error of about 0.005.
-    assert true_quality(task, single(Node(SINK, model))) == pytest.approx(TASKS[task].alone[model], abs=0.015)
+    assert true_quality(reference(TASKS[task]), single(Node(SINK, model))) == pytest.approx(TASKS[task].alone[model], abs=0.015)
 
 
 def test_a_chance_is_the_share_of_right_answers() -> None:
@@ -126,3 +126,13 @@ def test_what_a_world_does_not_know_is_named() -> None:
         world("juggling")
     with pytest.raises(InputError, match=r"'gpt-5'.*llama-3.2-1b"):
         world("math").play(single(Node(SINK, "gpt-5")), "train", (0,))
+
+
+def test_a_varied_task_is_like_the_first_but_not_the_same() -> None:
+    one, again, other = (varied(MATH, seed) for seed in (1, 1, 2))
+    assert one == again
+    assert one.right_pull != other.right_pull != MATH.right_pull
+    assert 0.2 < one.alone[SMALL] < 0.45
+    assert all(0 <= share <= 1 for task in (one, other) for share in (task.copying, task.heritage, task.saturation, task.fusing_relief))
+    assert simulated_costs(one).of(DIAMOND) == simulated_costs(MATH).of(DIAMOND)
+    assert true_quality(reference(one), single(TAIL)) == pytest.approx(one.alone[MEDIUM], abs=0.015)

@@ -24,8 +24,6 @@ _SHAPES: Final[Mapping[str, ModelShape]] = MappingProxyType(
 )
 _USD_PER_MILLION: Final[Mapping[str, float]] = MappingProxyType({SMALL: 0.02, MEDIUM: 0.06, LARGE: 0.18, HUGE: 0.88})
 """Of the smallest as the paper gives it; the others assumed."""
-_UNIT_FLOPS: Final[Mapping[str, float]] = MappingProxyType({"math": 9.710e11, "mmlu": 8.680e11, "humaneval": 5.957e11})
-"""As the paper's public code has them."""
 
 
 def simulated_costs(task: SimulatedTask) -> KnownCosts:
@@ -34,4 +32,4 @@ def simulated_costs(task: SimulatedTask) -> KnownCosts:
     models = {name: ModelCost(shape=_SHAPES[name], price=prices[name]) for name in MODELS}
     latency = {name: LatencyModel(speed.start_s, speed.prefill_s, speed.decode_s) for name, speed in MODELS.items()}
     workload = Workload(task.prompt_tokens, task.answer_tokens)
-    return KnownCosts(models, workload, latency=latency, base_flops=_UNIT_FLOPS.get(task.name))
+    return KnownCosts(models, workload, latency=latency, base_flops=task.unit_flops)

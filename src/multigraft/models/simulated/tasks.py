@@ -7,8 +7,12 @@ it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import exp
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Final
+
+from multigraft.randomness import Draws
 
 SMALL, MEDIUM, LARGE, HUGE = "llama-3.2-1b", "llama-3.2-3b", "llama-3.1-8b", "llama-3.1-70b"
 
@@ -47,6 +51,8 @@ class SimulatedTask:
     """Of a question; mean."""
     answer_tokens: int
     """Of one answer; mean."""
+    unit_flops: float
+    """FLOPs of one unit: about one call of the smallest model that reads nothing. Reported."""
     alone: Mapping[str, float]
     """Share of questions each model answers right on its own; (0, 1). Reported."""
     difficulty: float
@@ -91,6 +97,7 @@ MATH: Final = SimulatedTask(
     name="math",
     prompt_tokens=202,
     answer_tokens=275,
+    unit_flops=9.710e11,
     alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.40, LARGE: 0.49, HUGE: 0.68}),
     difficulty=2.0,
     taste=0.74,
@@ -114,11 +121,44 @@ MMLU: Final = replace(
     name="mmlu",
     prompt_tokens=213,
     answer_tokens=215,
+    unit_flops=8.680e11,
     alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.43, LARGE: 0.64, HUGE: 0.84}),
     others=3,
     lure=0.6,
 )
 HUMANEVAL: Final = replace(
-    MATH, name="humaneval", prompt_tokens=180, answer_tokens=115, alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.48, LARGE: 0.60, HUGE: 0.68})
+    MATH,
+    name="humaneval",
+    prompt_tokens=180,
+    answer_tokens=115,
+    unit_flops=5.957e11,
+    alone=MappingProxyType({SMALL: 0.31, MEDIUM: 0.48, LARGE: 0.60, HUGE: 0.68}),
 )
 TASKS: Final[Mapping[str, SimulatedTask]] = MappingProxyType({task.name: task for task in (MATH, MMLU, HUMANEVAL)})
+
+
+_VARIED: Final = ("difficulty", "taste", "independence", "right_pull", "wrong_pull", "persuasion", "capacity", "overload", "fusing_loss")
+_VARIED_SHARES: Final = ("saturation", "copying", "heritage", "fusing_relief")
+_VARIATION: Final = 0.25
+_STRENGTH_VARIATION: Final = 0.2
+
+
+def varied(task: SimulatedTask, seed: int) -> SimulatedTask:
+    """Make another task of the kind, to see whether what holds on a task holds on its like.
+
+    Strengths are multiplied by a factor whose logarithm has a standard deviation of 0.25, shares too, and kept below 1; the log-odds of each model alone are
+    moved by 0.2 as often.
+
+    Args:
+        task: to start from.
+        seed: of the change.
+    """
+    draws = Draws("varied task", task.name, seed)
+
+    def normal() -> float:
+        return NormalDist().inv_cdf(draws.uniform() or 0.5)
+
+    factors = {name: getattr(task, name) * exp(_VARIATION * normal()) for name in (*_VARIED, *_VARIED_SHARES)}
+    values = {name: min(value, 1.0) if name in _VARIED_SHARES else value for name, value in factors.items()}
+    alone = {model: 1.0 / (1.0 + (1.0 / share - 1.0) * exp(-_STRENGTH_VARIATION * normal())) for model, share in task.alone.items()}
+    return replace(task, name=f"{task.name}~{seed}", alone=MappingProxyType(alone), **values)

@@ -5,7 +5,6 @@ they are alike, and nodes that share a cone share their outputs, exactly as with
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import hypot
 from typing import Final, NamedTuple
 
@@ -137,22 +136,22 @@ def world(name: str, seed: int = 0) -> World:
     return World(TASKS[name], seed)
 
 
-@lru_cache(maxsize=8)
-def _reference(task: str) -> World:
-    return world(task, -1)
+def reference(task: SimulatedTask) -> World:
+    """Make the world of questions that no search ever sees, on which true qualities are taken."""
+    return World(task, -1)
 
 
-def true_quality(task: str, graph: Graph, questions: Sequence[int] = TRUE_QUESTIONS) -> float:
+def true_quality(judge: World, graph: Graph, questions: Sequence[int] = TRUE_QUESTIONS) -> float:
     """Return the share of questions that a graph answers right, in the long run; the same for all worlds of a task.
 
     The sink's chances are averaged instead of its draws, for less noise.
 
     Args:
-        task: its name.
+        judge: what `reference` returned; keep it, it remembers its questions.
         graph: of models that the task knows.
-        questions: places among questions that no search ever sees.
+        questions: places among the questions.
 
     Raises:
-        InputError: there is no such task or model.
+        InputError: the task does not know a model.
     """
-    return float(_reference(task).play(graph, "true", questions).chance.mean())
+    return float(judge.play(graph, "true", questions).chance.mean())
