@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from multigraft.errors import InputError, MultigraftError
 from multigraft.randomness import key_of
@@ -51,6 +51,8 @@ class MathAnswer:
     Raises:
         ValueError: a setting out of its range.
     """
+
+    reads_answers: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from multigraft.errors import SandboxError
 from multigraft.puzzles.facts import FactsError
@@ -29,6 +29,8 @@ class Puzzle:
     Raises:
         ValueError: a setting that does not fit.
     """
+
+    reads_answers: ClassVar[bool] = True
 
     def __init__(
         self,

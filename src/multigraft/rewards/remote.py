@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from multigraft.errors import UnknownNameError
 from multigraft.randomness import key_of
@@ -69,6 +69,8 @@ class Remote:
         UnknownNameError: no such shape.
         ValueError: a setting out of its range, or token ids where they do not belong.
     """
+
+    reads_answers: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ REWARDS: Mapping[str, str] = {
     "math": "multigraft.rewards.math_answer:MathAnswer",
     "unit_tests": "multigraft.rewards.unit_tests:UnitTests",
     "puzzle": "multigraft.rewards.puzzle:Puzzle",
+    "final_answer": "multigraft.rewards.final_answer:FinalAnswer",
     "sacrebleu": "multigraft.rewards.translation:SacreBleu",
     "similarity": "multigraft.rewards.embedding:Similarity",
     "confidence": "multigraft.rewards.confidence:Confidence",

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from multigraft.errors import InputError
 from multigraft.rewards.rules.check import Check, verdict
@@ -49,6 +49,8 @@ class Choice:
         ValueError: another first index, or another word for several.
     """
 
+    reads_answers: ClassVar[bool] = True
+
     choices: str = "choices"
     first_index: int = 0
     several: Literal["last", "first"] = "last"
@@ -69,7 +71,7 @@ class Choice:
         """
         if prompt.reference is None:
             return None
-        options = _options(prompt.fields.get(self.choices))
+        options = options_of(prompt.fields.get(self.choices))
         wanted = self._wanted(prompt.reference, options)
         found = read_choice(response, options, self.several)
         message = f"option {found}, right is {wanted}" if found else f"no option named, right is {wanted}"
@@ -153,7 +155,8 @@ def _by_text(text: str, options: Sequence[str]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _options(value: Json) -> list[str]:
+def options_of(value: Json) -> list[str]:
+    """Return the texts of the options that a field lists, at most ten; empty where it lists none."""
     return [str(option) for option in value][: len(LETTERS)] if isinstance(value, list) else []
 
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import ClassVar
 
 from multigraft.rewards.rules.check import Check, Form, verdict
 from multigraft.rewards.rules.final_answer import as_number, final_parts, last_number, number_text
@@ -22,6 +23,8 @@ class ExactNumber:
     Args:
         tolerance: how far apart the two may be, absolute; "0" means equal, and 2.50 equals 2.5.
     """
+
+    reads_answers: ClassVar[bool] = True
 
     tolerance: str = "0"
 
@@ -52,6 +55,8 @@ class Reference:
         form: `partial` gives a half where the reference stands in the answer as a phrase of its own, but not as the final answer; the other two give nothing.
     """
 
+    reads_answers: ClassVar[bool] = True
+
     form: Form = "partial"
 
     def check(self, prompt: Prompt, response: str) -> Check | None:
@@ -65,10 +70,11 @@ class Reference:
         parts = final_parts(response)
         equal = any(_plain(part) == wanted if wanted else part.strip() == prompt.reference.strip() for part in parts)
         contained = self.form == "partial" and wanted != "" and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(response)) is not None
-        return verdict(f"answer {'equals' if equal else 'differs from'} the reference", passed=equal, credit=0.5 if contained else 0.0, answer=_answer(parts))
+        message = f"answer {'equals' if equal else 'differs from'} the reference"
+        return verdict(message, passed=equal, credit=0.5 if contained else 0.0, answer=answer_text(parts))
 
 
-def _answer(parts: list[str]) -> str | None:
+def answer_text(parts: list[str]) -> str | None:
     """Return the most explicit part, unless it is so long that it is no answer but a text."""
     answer = _plain(parts[0])
     return answer if answer and len(answer) <= _LONGEST_ANSWER else None

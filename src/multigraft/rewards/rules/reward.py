@@ -60,6 +60,11 @@ class Rules:
         """How many candidates one `score` takes at most."""
         return self._max_batch
 
+    @property
+    def reads_answers(self) -> bool:
+        """Whether any rule reads final answers, of prompts that it applies to."""
+        return any(getattr(rule, "reads_answers", False) for rule in self._rules)
+
     async def score(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
         """Score a batch; the value is in [0, 1]."""
         return [self.score_text(candidate.prompt, candidate.completion.text) for candidate in candidates]
