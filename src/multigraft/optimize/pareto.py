@@ -56,7 +56,9 @@ def knee_of(points: Sequence[Point]) -> int | None:
     scaled = _scaled([_losses(point) for point in points])
     order = sorted(range(len(points)), key=lambda place: (scaled[place], place))
     extremes = [min(order, key=lambda place, axis=axis: (scaled[place][axis], sum(scaled[place]))) for axis in range(3)]  # type: ignore[misc]  # a default binds the axis of this turn
-    normal = _normal(*(scaled[place] for place in extremes))
+    # Of an axis on which all are equal there is no extreme.
+    spread = all(len({loss[axis] for loss in scaled}) > 1 for axis in range(3))
+    normal = _normal(*(scaled[place] for place in extremes)) if spread else None
     if normal is None:
         return _knee_of_a_line(scaled, order)
     start = scaled[extremes[0]]

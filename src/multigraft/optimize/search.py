@@ -44,7 +44,7 @@ class SearchSettings:
     num_validation: int
     first_batch: int = 8
     halving: float = 2.0
-    drop_level: float = 0.1
+    drop_level: float = 0.2
     patience: int = 8
     steps_per_evaluation: int = 20
     compare_singles: bool = True
