@@ -106,7 +106,7 @@ def row_search_kills(folder: Path, method: str, *, kills: int, seed: int = 1, la
                 while started.process.poll() is None and server.count()["asked"] < before + wanted:
                     time.sleep(0.002)
             else:
-                time.sleep(random.uniform(0.3, 1.5))
+                time.sleep(random.uniform(0.5, 2.5))
             done += started.process.poll() is None
             in_traffic += server.count()["asked"] > before
             started.kill()

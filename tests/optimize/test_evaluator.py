@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -212,3 +212,20 @@ async def test_nothing_is_asked_after_a_stop(tmp_path: Path) -> None:
         assert await search.evaluator.evaluate([Run(single(sink_node("m0")), "train", ALL)]) is None
         assert search.asked == 0
         assert search.store.spent() == NOTHING
+
+
+async def test_what_a_stop_kept_from_being_graded_is_graded_later(tmp_path: Path) -> None:
+    run = Run(single(sink_node("m0")), "train", (0,))
+    stops: list[Callable[[str], None]] = []
+
+    def interrupted(text: str) -> Score:
+        stops[0]("enough")
+        return Score(None, FailureKind.ABORTED, "not asked", retryable=True)
+
+    async with made(tmp_path, reward=ByLength(interrupted)) as search:
+        stops.append(search.once.purchases.halt.stop)
+        assert await search.evaluator.evaluate([run]) is None
+    async with made(tmp_path) as search:
+        (found,) = await search.evaluator.evaluate([run]) or ()
+        assert found.trials[0].score is not None
+        assert search.asked == 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from multigraft.budget.amount import NOTHING, Amount
+from multigraft.engine.campaign import PATIENCE_S
 from multigraft.engine.halt import UNSENT
 from multigraft.engine.step import Contestant
 from multigraft.errors import MultigraftError, RecordError
@@ -108,7 +109,7 @@ class Evaluator:
             done, pending = await asyncio.wait(pending, timeout=0.2, return_when=asyncio.FIRST_EXCEPTION)
             _raise_first(done)
             if halt.stopped:
-                until_s = loop.time() + self.drain_s if until_s is None else until_s
+                until_s = loop.time() + (PATIENCE_S if halt.patient else self.drain_s) if until_s is None else until_s
                 if loop.time() > until_s:
                     return False
         return True
@@ -205,7 +206,12 @@ class GraphTrial:
         self._texts[call.call_id] = sample.text
         candidate, may_win = Candidate(self._prompt, call, sample), self._nodes[call.call_id] in self._prepared.may_win
         score = await evaluator.grading.grade(candidate, asked.digest) if may_win or evaluator.all_nodes else None
-        guided = await evaluator.grading.guided(candidate, asked.digest) if may_win and self._prepared.sink.role is NodeRole.BEST else None
+        chooses = may_win and self._prepared.sink.role is NodeRole.BEST
+        guided = await evaluator.grading.guided(candidate, asked.digest) if chooses else None
+        cut_short = (score is not None and score.value is None) or (chooses and guided is None)
+        if cut_short and evaluator.once.purchases.halt.stopped:
+            # What a stop kept from being graded says nothing of the graph; a resumed search grades it.
+            return _Made(call, UNSENT, asked.spent, None, None)
         return _Made(call, sample, asked.spent, score, guided)
 
     def _kept(self) -> KeptTrial:
