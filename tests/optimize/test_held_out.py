@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+from tests.optimize.search_of_scripted import LARGE, SMALL, made
+
+from multigraft.budget.cost import ModelCost
+from multigraft.graphs.blocks import chain, parallel, single
+from multigraft.graphs.cost import KnownCosts, Workload
+from multigraft.graphs.costs import NO_CAPS, Caps
+from multigraft.graphs.graph import SINK, Node, NodeRole
+from multigraft.optimize.held_out import compared, rivals_of
+from multigraft.optimize.problem import Space, sink_node
+
+COSTS = KnownCosts({"m0": ModelCost(SMALL), "m1": ModelCost(LARGE)}, Workload(100, 10))
+
+
+def space(caps: Caps = NO_CAPS) -> Space:
+    return Space(models=("m0", "m1"), sinks=(sink_node("m0"),), costs=COSTS, caps=caps)
+
+
+def units(graph: object) -> float:
+    found = COSTS.of(graph).units  # type: ignore[arg-type]  # graphs of one test
+    assert found is not None
+    return found
+
+
+def test_rivals_cost_no_more_than_the_best_and_are_as_wide_as_that_allows() -> None:
+    best = chain(["m0"] * 6, sink_node("m1"))
+    rivals = dict(rivals_of(best, "m0", space(), votes=True))
+    assert list(rivals) == ["m0 alone", "7 x m0 side by side", "vote of 9 x m0", "mixture of agents by hand"]
+    assert rivals["m0 alone"] == single(sink_node("m0"))
+    limit = units(best)
+    for name, wider in (
+        ("7 x m0 side by side", parallel(["m0"] * 8, sink_node("m0"))),
+        ("vote of 9 x m0", parallel(["m0"] * 10, Node(SINK, "", NodeRole.VOTE))),
+    ):
+        assert units(rivals[name]) <= limit < units(wider)
+
+
+def test_without_answers_there_is_no_vote_and_the_best_is_no_rival_of_itself() -> None:
+    names = [name for name, _ in rivals_of(single(sink_node("m0")), "m0", space(Caps(units=4.0)), votes=False)]
+    assert names == ["2 x m0 side by side"]
+
+
+def test_the_mixture_made_by_hand_is_as_deep_as_the_budget_allows() -> None:
+    best = chain(["m0"], sink_node("m1"))
+    deep = dict(rivals_of(best, "m0", space(Caps(units=30.0)), votes=False))["mixture of agents by hand"]
+    flat = dict(rivals_of(best, "m0", space(Caps(units=8.0)), votes=False))["mixture of agents by hand"]
+    assert len(deep.nodes) == 5
+    assert len(flat.nodes) == 3
+
+
+async def test_all_answer_the_same_questions_and_are_compared_pairwise(tmp_path: Path) -> None:
+    async with made(tmp_path) as search:
+        best = parallel(["m0", "m0"], sink_node("m1"))
+        found = await compared(search.real, best, [("m0 alone", single(sink_node("m0")))], 4)
+        assert found is not None
+        first, other = found
+        assert first.name == "the best graph"
+        assert first.best_less_this is None
+        assert other.best_less_this is not None
+        assert first.evaluation.mean is not None
+        assert other.evaluation.mean is not None
+        assert other.best_less_this.difference == pytest.approx(first.evaluation.mean - other.evaluation.mean)
+        assert other.best_less_this.count == 4
+        search.once.purchases.halt.stop("enough")
+        assert await compared(search.real, best, [("m1 alone", single(sink_node("m1")))], 4) is None
