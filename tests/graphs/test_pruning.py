@@ -111,7 +111,7 @@ def test_a_chain_gets_shorter_from_its_end_and_the_sink_is_fed_again() -> None:
 
 
 def test_the_sink_is_fed_by_the_likeliest_then_the_largest_agent() -> None:
-    nodes = (Node("a1", "large"), Node("a2", "small"), Node("a3", "tiny"), THE_SINK)
+    nodes = (Node("a2", "small"), Node("a1", "large"), Node("a3", "tiny"), THE_SINK)
     graph = Graph(nodes, (("a1", "a3"), ("a2", "a3"), ("a3", SINK)))
     assert pruned(graph, COSTS, Caps(calls=3), size_rank=RANK).graph == parallel(["large"], THE_SINK)
     likely = {("a2", SINK): 0.7, ("a1", SINK): 0.1}

@@ -171,9 +171,9 @@ def test_useless_nodes_are_connected_where_that_is_likely_enough() -> None:
 
 
 def test_connecting_a_useless_node_makes_all_that_lead_to_it_useful() -> None:
-    odds = {("a1", SINK): 0.9, ("a3", "a1"): 0.6, ("a2", "a3"): 0.9, ("a2", SINK): 0.1}
-    graph, notes = repaired(assistants("a1", "a2", "a3"), [("a1", SINK), ("a2", "a3")], THE_SINK, odds, connect_useless=True)
-    assert graph.edges == (("a1", SINK), ("a2", "a3"), ("a3", "a1"))
+    odds = {("a1", SINK): 0.9, ("a3", "a1"): 0.6, ("a2", "a3"): 0.9, ("a2", SINK): 0.4}
+    graph, notes = repaired(assistants("a1", "a3", "a2"), [("a1", SINK), ("a2", "a3")], THE_SINK, odds, connect_useless=True)
+    assert set(graph.edges) == {("a1", SINK), ("a2", "a3"), ("a3", "a1")}
     assert notes == ("useless: a3 -> a1 added",)
 
 

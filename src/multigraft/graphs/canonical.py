@@ -1,20 +1,25 @@
 """Equality of graphs up to the names of their nodes: one form for all graphs that run alike, and a short id of it.
 
-Colours are refined by those of the nodes read and of the readers; where nodes of one colour are left, each in turn is set apart and the least result wins. Of
-nodes that an automorphism found on the way maps onto each other, one turn is enough, which is what makes graphs of many equal chains fast.
-Source: McKay and Piperno, "Practical graph isomorphism, II" (Journal of Symbolic Computation 60, 2014), section 2; departures: no refinement invariant prunes
-branches, and nodes that read the same and are read by the same (twins) are ordered before the search, because any order of theirs gives the same form.
+Colours are refined by those of the nodes read and of the readers. Where several nodes have one colour left, and each stands in a tree of its own (edges from
+all of one colour to all of another aside), the trees are alike, and any order of them gives the same form. Else each node in turn is set apart, and the least
+result wins. A result that was met before shows an automorphism, which maps one branch of this search onto another and so makes the other superfluous.
+
+Source: McKay and Piperno, "Practical graph isomorphism, II" (Journal of Symbolic Computation 60, 2014), section 2; that nodes of equal stable colour in a
+forest are equal up to an automorphism: Arvind, Koebler, Rattan and Verbitsky, "Graph Isomorphism, Color Refinement, and Compactness" (Computational
+Complexity 26, 2017).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from multigraft.graphs.graph import SINK, Edge, Graph, Node
 from multigraft.randomness import key_of
 
 _Colours: TypeAlias = tuple[int, ...]
 """By node; 0, 1, ... without gaps."""
+_Key = TypeVar("_Key", bound=tuple[object, ...])
 _Code: TypeAlias = tuple[tuple[int, int], ...]
 """Edges by the ranks of their ends, ascending."""
 
@@ -47,11 +52,11 @@ def graph_id(graph: Graph) -> str:
 def canonical_order(graph: Graph) -> tuple[str, ...]:
     """Return the live nodes in an order that does not depend on their names: isomorphic graphs have theirs in the same places.
 
-    Every node comes after those it reads, and the sink last. Of nodes that read alike, those with more nodes downstream come first, so that a graph and what it
-    grows into at its thin ends order the nodes they share alike.
+    Every node comes after those it reads, and the sink last. Of nodes alike but for their readers, those whose readers come sooner do so too: an answer that is
+    refined comes before one that only the sink reads, so that a graph and what it grows into order the nodes they share alike.
     """
     ids, links = _links(graph)
-    ranks = _searched(_refined(_first_colours(graph, ids, links), links), links)
+    ranks = _searched(_first_colours(graph, ids), links)
     return tuple(node_id for _, node_id in sorted(zip(ranks, ids, strict=True)))
 
 
@@ -67,11 +72,10 @@ class _Leaf(NamedTuple):
 
 @dataclass(slots=True)
 class _Branch:
-    """A colouring with a colour that several nodes have, and which of them have been set apart."""
+    """A colouring with a colour that several nodes have, the colourings that follow from it, and which of them is being followed."""
 
-    colours: _Colours
-    cell: tuple[int, ...]
-    tried: list[int] = field(default_factory=list)
+    untried: list[_Colours]
+    index: int = -1
 
 
 def _links(graph: Graph) -> tuple[tuple[str, ...], _Links]:
@@ -82,24 +86,15 @@ def _links(graph: Graph) -> tuple[tuple[str, ...], _Links]:
     return ids, _Links(read, readers)
 
 
-def _first_colours(graph: Graph, ids: Sequence[str], links: _Links) -> _Colours:
+def _first_colours(graph: Graph, ids: Sequence[str]) -> _Colours:
     levels = graph.depth_of()
-    downstream = [0] * len(ids)
-    for place in reversed(range(len(ids))):
-        for target in links.readers[place]:
-            downstream[place] |= downstream[target] | 1 << target
     by_id = {node.node_id: node for node in graph.nodes}
-    looks = [
-        (levels[node_id], by_id[node_id].model, by_id[node_id].role.value, -downstream[place].bit_count(), links.read[place], links.readers[place])
-        for place, node_id in enumerate(ids)
-    ]
-    met: dict[object, int] = {}
-    keys = []
-    for look in looks:
-        met[look] = met.get(look, -1) + 1
-        keys.append((*look[:4], met[look]))
+    return _ranked([(levels[node_id], by_id[node_id].model, by_id[node_id].role.value) for node_id in ids])
+
+
+def _ranked(keys: Sequence[_Key]) -> _Colours:
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return tuple(ranks[key] for key in keys)
+    return tuple([ranks[key] for key in keys])
 
 
 def _refined(colours: _Colours, links: _Links) -> _Colours:
@@ -109,75 +104,81 @@ def _refined(colours: _Colours, links: _Links) -> _Colours:
             (colour, tuple(sorted([colours[source] for source in read])), tuple(sorted([colours[target] for target in readers])))
             for colour, read, readers in zip(colours, links.read, links.readers, strict=True)
         ]
-        ranks = {signature: rank for rank, signature in enumerate(sorted(set(signatures)))}
-        colours = tuple([ranks[signature] for signature in signatures])
-        if len(ranks) == num_colours:
+        colours, num_before = _ranked(signatures), num_colours
+        num_colours = max(colours) + 1
+        if num_colours == num_before:
             break
-        num_colours = len(ranks)
     return colours
 
 
 def _searched(colours: _Colours, links: _Links) -> _Colours:
-    """Return the colouring without equal colours that gives the least code."""
-    cell = _cell(colours)
-    if not cell:
-        return colours
+    """Refine, and tell nodes apart, until all have colours of their own; of all such colourings return the one with the least code."""
     leaves: dict[_Code, _Leaf] = {}
-    automorphisms: list[tuple[int, ...]] = []
-    branches = [_Branch(colours, cell)]
+    branches = [_Branch([colours])]
     while branches:
         branch = branches[-1]
-        path = tuple(above.tried[-1] for above in branches[:-1])
-        node = _next_untried(branch, [found for found in automorphisms if all(found[fixed] == fixed for fixed in path)])
-        if node is None:
+        if not branch.untried:
             branches.pop()
             continue
-        branch.tried.append(node)
-        apart = [2 * colour + 1 for colour in branch.colours]
-        apart[node] -= 1
-        refined = _refined(tuple(apart), links)
-        cell = _cell(refined)
-        if cell:
-            branches.append(_Branch(refined, cell))
+        refined = _refined(branch.untried.pop(0), links)
+        branch.index += 1
+        following = _following(refined, links)
+        if following:
+            branches.append(_Branch(following))
             continue
-        leaf = _Leaf(refined, (*path, node))
+        leaf = _Leaf(refined, tuple(above.index for above in branches))
         earlier = leaves.setdefault(_code(refined, links), leaf)
         if earlier is not leaf:
-            automorphisms.append(_mapping(earlier.colours, refined))
-            # The automorphism maps the whole branch of the earlier leaf onto this one: nothing new is found below where their paths part.
-            parted = next(level for level, (one, other) in enumerate(zip(earlier.path, leaf.path, strict=True)) if one != other)
+            # What maps one leaf onto the other maps the whole branch of the earlier one onto this: nothing new is found below where their paths part.
+            parted = next(level for level, (one, other) in enumerate(zip(earlier.path, leaf.path, strict=False)) if one != other)
             del branches[parted + 1 :]
     return leaves[min(leaves)].colours
 
 
-def _cell(colours: _Colours) -> tuple[int, ...]:
-    """Return the nodes of the first colour that several have; empty: each has its own."""
+def _following(colours: _Colours, links: _Links) -> list[_Colours]:
+    """Return the colourings that tell some nodes of one colour apart, one of which leads to the least code; empty: all have colours of their own."""
     if len(set(colours)) == len(colours):
-        return ()
-    nodes: dict[int, list[int]] = {}
+        return []
+    cells: dict[int, list[int]] = {}
     for node, colour in enumerate(colours):
-        nodes.setdefault(colour, []).append(node)
-    return tuple(nodes[min(colour for colour, members in nodes.items() if len(members) > 1)])
+        cells.setdefault(colour, []).append(node)
+    several = [cells[colour] for colour in sorted(cells) if len(cells[colour]) > 1]
+    tree = _trees(colours, cells, links)
+    for cell in several:
+        if len({tree.get(node, -1) for node in cell} - {-1}) == len(cell):
+            return [_apart(colours, cell)]
+    return [_apart(colours, [node]) for node in several[0]]
 
 
-def _next_untried(branch: _Branch, automorphisms: Sequence[tuple[int, ...]]) -> int | None:
-    """Return a node that no automorphism maps a tried one to, however often applied; None: there is none."""
-    reached = set(branch.tried)
-    waiting = list(branch.tried)
-    while waiting:
-        node = waiting.pop()
-        for mapping in automorphisms:
-            # Of finite order, so that images alone reach the whole orbit.
-            if mapping[node] not in reached:
-                reached.add(mapping[node])
-                waiting.append(mapping[node])
-    return next((node for node in branch.cell if node not in reached), None)
+def _apart(colours: _Colours, nodes: Sequence[int]) -> _Colours:
+    """Give some nodes of one colour colours of their own, in this order and before the others of it."""
+    keys = [(colour, len(nodes)) for colour in colours]
+    for index, node in enumerate(nodes):
+        keys[node] = (colours[node], index)
+    return _ranked(keys)
+
+
+def _trees(colours: _Colours, cells: Mapping[int, Sequence[int]], links: _Links) -> Mapping[int, int]:
+    """Return which tree a node stands in, of nodes whose connected part is a tree once edges from all of a colour to all of another are taken away."""
+    part = list(range(len(colours)))
+    members = {node: [node] for node in part}
+    cyclic: set[int] = set()
+    for target, read in enumerate(links.read):
+        num_read = Counter(colours[source] for source in read)
+        for source in read:
+            if num_read[colours[source]] == len(cells[colours[source]]):
+                continue
+            one, other = sorted((part[source], part[target]), key=lambda root: len(members[root]))
+            if one == other:
+                cyclic.add(one)
+                continue
+            for node in members[one]:
+                part[node] = other
+            members[other] += members.pop(one)
+            if one in cyclic:
+                cyclic.add(other)
+    return {node: root for node, root in enumerate(part) if root not in cyclic}
 
 
 def _code(ranks: _Colours, links: _Links) -> _Code:
     return tuple(sorted((ranks[source], ranks[target]) for target, read in enumerate(links.read) for source in read))
-
-
-def _mapping(one: _Colours, other: _Colours) -> tuple[int, ...]:
-    by_rank = {rank: node for node, rank in enumerate(other)}
-    return tuple(by_rank[rank] for rank in one)

@@ -73,9 +73,7 @@ def repaired(
         agents = [agent for agent in agents if agent.node_id in live]
     kept = [agent.node_id for agent in agents] + [sink.node_id]
     read_by = {node_id: draft.read[node_id] for node_id in kept}
-    sound, role_notes = sound_roles(
-        (*agents, sink), read_by, draft.order(kept), sink.node_id, preferred=lambda node_id: draft.probability((node_id, draft.sink))
-    )
+    sound, role_notes = sound_roles((*agents, sink), read_by, draft.order(kept), sink.node_id)
     edges_kept = tuple((source, target) for target, sources in read_by.items() for source in sources)
     return Repaired(Graph(sound, edges_kept, sink.node_id), (*notes, *role_notes))
 

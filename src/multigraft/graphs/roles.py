@@ -4,7 +4,7 @@ Source: arXiv 2511.00086, section 3 (at least one assistant; a fuser follows at 
 with agents always has an assistant.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from multigraft.graphs.graph import Graph, Node, NodeRole
 
@@ -14,22 +14,14 @@ def may_fuse(read: Iterable[NodeRole]) -> bool:
     return NodeRole.ASSISTANT in read
 
 
-def sound_roles(
-    nodes: Sequence[Node],
-    read_by: Mapping[str, Sequence[str]],
-    order: Sequence[str],
-    sink: str,
-    *,
-    preferred: Callable[[str], float] = lambda _: 0.0,
-) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """Make agents assistants where they cannot be fusers; the sink keeps its role as long as it reads anything.
+def sound_roles(nodes: Sequence[Node], read_by: Mapping[str, Sequence[str]], order: Sequence[str], sink: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Make agents assistants where they cannot be fusers; a fusing sink that reads fusers alone keeps its role, and the first of them becomes an assistant.
 
     Args:
         nodes: agents and sink, in any order; no selector among the agents.
-        read_by: ids of the nodes that each node reads.
+        read_by: ids of the nodes that each node reads, the most wanted first.
         order: all ids, every node after those it reads.
         sink: id of the sink.
-        preferred: of the agents that a fusing sink reads, none of them an assistant, the one with the highest value becomes one.
 
     Returns:
         The nodes in their order, and a note for each that changed.
@@ -40,7 +32,7 @@ def sound_roles(
         node, read = by_id[node_id], read_by[node_id]
         if node.role is not NodeRole.FUSER or may_fuse(by_id[source].role for source in read):
             continue
-        changed = max(read, key=preferred) if node_id == sink and read else node_id
+        changed = read[0] if node_id == sink and read else node_id
         by_id[changed] = Node(changed, by_id[changed].model)
         notes.append(f"role: {changed} made an assistant, since {'the sink' if changed != node_id else 'it'} reads none")
     return tuple(by_id[node.node_id] for node in nodes), tuple(notes)
