@@ -51,7 +51,7 @@ class SearchPlan:
     """None: the method asks none."""
     grader: Built
     guide: Built | None
-    """What a sink `best` goes by, where it is not the grader."""
+    """What a sink that chooses goes by, where it is not the grader."""
     grades_cheaply: bool
     """Whether the grader asks no model and no server."""
     once: Once
@@ -138,7 +138,7 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findi
 
 
 def _tables(run_file: RunFile, table: OptimizeTable) -> tuple[RewardTable, RewardTable | None]:
-    """Choose what grades, and what guides a sink that takes the best answer; None where that is the same or not needed."""
+    """Choose what grades, and what a sink that chooses goes by, as it will when the graph runs; None where that is the same or not needed."""
     judges = run_file.judge.parts
     if not judges:
         if table.scorer is not None:
@@ -152,7 +152,7 @@ def _tables(run_file: RunFile, table: OptimizeTable) -> tuple[RewardTable, Rewar
     chosen = named[table.scorer] if table.scorer is not None else judges[0]
     # Only what is set: the table of a part of the reward has no `at`.
     part = checked_table(RewardPartTable, chosen.model_dump(exclude={"at"}, exclude_unset=True), "judge.parts")
-    return RewardTable(parts=(part,)), run_file.reward if "best" in table.sinks else None
+    return RewardTable(parts=(part,)), run_file.reward if SELECTORS.keys() & set(table.sinks) else None
 
 
 def _scorers(table: RewardTable, surroundings: Surroundings) -> Built:

@@ -12,7 +12,7 @@ from multigraft.engine.step import Contestant
 from multigraft.errors import MultigraftError, RecordError
 from multigraft.graphs.cones import cone_keys
 from multigraft.graphs.costs import Costs
-from multigraft.graphs.graph import Graph, NodeRole
+from multigraft.graphs.graph import Graph
 from multigraft.graphs.graph_file import text_of
 from multigraft.graphs.latency import span_s
 from multigraft.knowledge import Knowledge
@@ -35,7 +35,9 @@ class _Made(NamedTuple):
     sample: Sample
     spent: Amount
     score: Score | None
-    guided: float | None
+    """Its grade."""
+    guided: Score | None
+    """What a sink that chooses goes by, where it may choose this."""
 
 
 @dataclass(slots=True)
@@ -206,9 +208,8 @@ class GraphTrial:
         self._texts[call.call_id] = sample.text
         candidate, may_win = Candidate(self._prompt, call, sample), self._nodes[call.call_id] in self._prepared.may_win
         score = await evaluator.grading.grade(candidate, asked.digest) if may_win or evaluator.all_nodes else None
-        chooses = may_win and self._prepared.sink.role is NodeRole.BEST
-        guided = await evaluator.grading.guided(candidate, asked.digest) if chooses else None
-        cut_short = (score is not None and score.value is None) or (chooses and guided is None)
+        guided = await evaluator.grading.guided(candidate, asked.digest) if may_win and self._prepared.sink.selects else None
+        cut_short = any(found is not None and found.value is None for found in (score, guided))
         if cut_short and evaluator.once.purchases.halt.stopped:
             # What a stop kept from being graded says nothing of the graph; a resumed search grades it.
             return _Made(call, UNSENT, asked.spent, None, None)
@@ -245,8 +246,8 @@ class GraphTrial:
 def _outcome(made: _Made) -> Outcome:
     if not isinstance(made.sample, Completion):
         return Outcome(None, made.sample.kind)
-    value = made.score.value if made.score is not None else None
-    return Outcome(value if made.guided is None else made.guided, None, answer=made.score.answer if made.score is not None else None)
+    told = [found for found in (made.guided, made.score) if found is not None]
+    return Outcome(told[0].value if told else None, None, answer=next((found.answer for found in told if found.answer is not None), None))
 
 
 def _raise_first(tasks: "set[asyncio.Task[Trial | None]]") -> None:

@@ -26,7 +26,7 @@ class Grading:
 
     Args:
         grader: gives the grade.
-        guide: what a sink of the role `best` goes by; None: the grade.
+        guide: what a sink that chooses among answers goes by: whose value is the highest, or whose answer most give; None: the grader.
         worst: what the grader gives the worst answer; becomes a grade of 0.
         best: what it gives the best; becomes 1.
         once: keeps what scorers said.
@@ -72,9 +72,9 @@ class Grading:
             raise InputError(message, field="optimize.score_range")
         return replace(score, value=min(1.0, max(0.0, value)))
 
-    async def guided(self, candidate: Candidate, digest: str) -> float | None:
-        """Return what a sink that chooses the best answer goes by; None: the answer has no such value."""
-        return (await self._scored(self._guide or self._grader, candidate, digest)).value
+    async def guided(self, candidate: Candidate, digest: str) -> Score:
+        """Return what a sink that chooses among answers goes by: a value, and the answer that was read."""
+        return await self._scored(self._guide or self._grader, candidate, digest)
 
     async def _scored(self, scorers: Scorers, candidate: Candidate, digest: str) -> Score:
         prompt_id, store = candidate.prompt.prompt_id, self._once.store
