@@ -75,8 +75,12 @@ def sparse_node_budget(space: Space, sink: Node) -> int:
 def _largest(space: Space, sink: Node, *, dense: bool) -> int:
     # More than `max_agents`, as few dear nodes may stand for many cheap ones; but within reason where nothing is capped.
     most = space.max_agents * max(node_costs(space))
+    high = 1
+    while high <= most and space.fits(_filled(space, sink, high, dense=dense)):
+        high *= 2
     # More nodes cost more, so what fits and what does not are parted by one number.
-    return bisect_left(range(1, most + 1), x=True, key=lambda size: not space.fits(_filled(space, sink, size, dense=dense)))
+    sizes = range(high // 2, min(high, most + 1))
+    return high // 2 + bisect_left(sizes, x=True, key=lambda size: size > 0 and not space.fits(_filled(space, sink, size, dense=dense))) - bool(sizes)
 
 
 def _filled(space: Space, sink: Node, size: int, *, dense: bool) -> Graph:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from multigraft.graphs.canonical import graph_id
@@ -49,20 +50,19 @@ class RandomGraphs:
     def search(self, problem: Problem) -> MethodSearch:
         """Propose random graphs until as many as may be evaluated have been, or until there are no others."""
         draws = Draws(problem.seed, "random graphs")
-        graphs = distinct(
-            drawn_graph(problem.space, draws, edge_probability=self.edge_probability, fuser_probability=self.fuser_probability) for _ in _forever()
-        )
+        drawer = GraphDrawer(problem.space, draws, edge_probability=self.edge_probability, fuser_probability=self.fuser_probability)
+        graphs = distinct(drawer.endless())
         left = problem.max_evaluations
         while left > 0:
-            drawn = [found for found, _ in zip(graphs, range(min(self.batch, left)), strict=False)]
+            drawn = list(islice(graphs, min(self.batch, left)))
             if not drawn:
                 return
             left -= len(drawn)
             yield from proposed(*(Proposal(found.graph, "random", found.notes) for found in drawn))
 
 
-def drawn_graph(space: Space, draws: Draws, *, edge_probability: float, fuser_probability: float) -> Fitted:
-    """Draw a graph of the space.
+class GraphDrawer:
+    """Draws graphs of a space.
 
     Args:
         space: which graphs are allowed.
@@ -70,26 +70,42 @@ def drawn_graph(space: Space, draws: Draws, *, edge_probability: float, fuser_pr
         edge_probability: of each forward edge; [0, 1].
         fuser_probability: of the role fuser where the space has it; [0, 1].
     """
-    allowed = affordable_sinks(space)
-    sink = allowed[draws.below(len(allowed))]
-    size = draws.below(sparse_node_budget(space, sink) + 1)
-    counts = drawn_combo(node_costs(space), size, draws, most_nodes=space.max_agents)
-    models = draws.shuffled([model for model, count in zip(space.models, counts, strict=True) for _ in range(count)])
-    fuses = NodeRole.FUSER in space.roles
-    nodes = [
-        Node(node_id, model, NodeRole.FUSER if fuses and draws.uniform() < fuser_probability else NodeRole.ASSISTANT)
-        for node_id, model in zip(space.agent_ids, models, strict=False)
-    ]
-    ids = [*(node.node_id for node in nodes), sink.node_id]
-    edges: list[Edge] = []
-    # Equal but for chance, so that a node nobody reads is given a random reader.
-    probabilities: dict[Edge, float] = {}
-    for place, target in enumerate(ids):
-        for source in ids[:place]:
-            probabilities[source, target] = 0.5 + 0.01 * draws.uniform()
-            if draws.uniform() < edge_probability:
-                edges.append((source, target))
-    return fitted((*nodes, sink), edges, sink.node_id, space, probabilities=probabilities, draws=draws, connect_useless=True)
+
+    def __init__(self, space: Space, draws: Draws, *, edge_probability: float, fuser_probability: float) -> None:
+        self._space = space
+        self._draws = draws
+        self._edge_probability = edge_probability
+        self._fuser_probability = fuser_probability if NodeRole.FUSER in space.roles else 0.0
+        self._sinks = affordable_sinks(space)
+        self._largest = [sparse_node_budget(space, sink) for sink in self._sinks]
+        self._costs = node_costs(space)
+
+    def draw(self) -> Fitted:
+        """Draw a graph: a sink, a node budget up to the largest, models that fill it, an order, edges forward, a reader for every agent."""
+        draws = self._draws
+        place = draws.below(len(self._sinks))
+        sink = self._sinks[place]
+        counts = drawn_combo(self._costs, draws.below(self._largest[place] + 1), draws, most_nodes=self._space.max_agents)
+        models = draws.shuffled([model for model, count in zip(self._space.models, counts, strict=True) for _ in range(count)])
+        nodes = [Node(node_id, model, self._role()) for node_id, model in zip(self._space.agent_ids, models, strict=False)]
+        ids = [*(node.node_id for node in nodes), sink.node_id]
+        edges: list[Edge] = []
+        # Equal but for chance, so that a node nobody reads is given a random reader.
+        probabilities: dict[Edge, float] = {}
+        for index, target in enumerate(ids):
+            for source in ids[:index]:
+                probabilities[source, target] = 0.5 + 0.01 * draws.uniform()
+                if draws.uniform() < self._edge_probability:
+                    edges.append((source, target))
+        return fitted((*nodes, sink), edges, sink.node_id, self._space, probabilities=probabilities, draws=draws, connect_useless=True)
+
+    def endless(self) -> Iterator[Fitted]:
+        """Draw one after the other."""
+        while True:
+            yield self.draw()
+
+    def _role(self) -> NodeRole:
+        return NodeRole.FUSER if self._draws.uniform() < self._fuser_probability else NodeRole.ASSISTANT
 
 
 def distinct(graphs: Iterator[Fitted], *, most_in_vain: int = _MOST_IN_VAIN) -> Iterator[Fitted]:
@@ -109,8 +125,3 @@ def distinct(graphs: Iterator[Fitted], *, most_in_vain: int = _MOST_IN_VAIN) -> 
         if not in_vain:
             seen.add(key)
             yield found
-
-
-def _forever() -> Iterator[None]:
-    while True:
-        yield None
