@@ -1,4 +1,4 @@
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from time import process_time
 
 import pytest
@@ -124,6 +124,27 @@ def test_graphs_that_look_alike_from_every_node_are_told_apart() -> None:
     assert graph_id(ring(6, 2)) == graph_id(ring(2, 6))
 
 
+def fed_rings(*parts: tuple[int, ...], tail: int) -> Graph:
+    """A hub for each part, which reads its rings and the last of a chain of answers: hubs look alike as long as their rings are as many nodes in all."""
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for number, lengths in enumerate(parts):
+        links = [f"t{number}-{place}" for place in range(tail)] + [f"hub{number}"]
+        rings = ring(*lengths)
+        nodes += [Node(name, "m") for name in links] + [Node(f"{number}-{node.node_id}", "m") for node in rings.nodes if node.node_id != SINK]
+        edges += [*pairwise(links), (f"hub{number}", SINK)]
+        edges += [(f"{number}-{source}", f"hub{number}" if target == SINK else f"{number}-{target}") for source, target in rings.edges]
+    return Graph((*nodes, THE_SINK), tuple(edges))
+
+
+@pytest.mark.parametrize("tail", [0, 3, 12])
+def test_parts_that_look_alike_and_are_not_are_in_no_order_of_names(tail: int) -> None:
+    graph = fed_rings((4,), (2, 2), tail=tail)
+    assert {graph_id(renamed(graph, seed)) for seed in range(12)} == {graph_id(graph)}
+    assert graph_id(graph) != graph_id(fed_rings((4,), (4,), tail=tail))
+    assert graph_id(graph) == graph_id(fed_rings((2, 2), (4,), tail=tail))
+
+
 def cube() -> Graph:
     """Nodes are subsets of four things; each reads those with one thing less."""
     nodes = [Node(f"s{subset}", "m") for subset in range(16)]
@@ -148,6 +169,11 @@ def test_a_graph_of_hundreds_of_nodes_has_a_form() -> None:
     for wide in (parallel(["m"] * 400, THE_SINK), grid(200, 2, ["m"], THE_SINK), chain(["m"] * 400, THE_SINK)):
         assert canonical(renamed(wide, 1)) == canonical(wide)
     assert process_time() - started_s < 2
+    # Every ring looks like every other, and each of its nodes like the next: what is found out about one must serve for all.
+    rings = ring(*[3] * 12)
+    started_s = process_time()
+    assert graph_id(renamed(rings, 3)) == graph_id(rings)
+    assert process_time() - started_s < 4
     layered = moa([["m"] * 30] * 4, THE_SINK)
     assert graph_id(renamed(layered, 2)) == graph_id(layered)
 

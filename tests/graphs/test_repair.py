@@ -162,12 +162,12 @@ def test_a_fusing_sink_keeps_its_role_and_is_given_an_assistant() -> None:
 
 
 def test_useless_nodes_are_connected_where_that_is_likely_enough() -> None:
-    nodes = assistants("a1", "a2", "a3", "a4")
-    odds = {("a1", SINK): 0.9, ("a2", "a1"): 0.3, ("a2", SINK): 0.25, ("a3", "a2"): 0.5, ("a3", "a1"): 0.2, ("a4", SINK): 0.19}
+    nodes = assistants("a1", "a2", "a3", "a4", "a5")
+    odds = {("a1", SINK): 0.9, ("a2", "a1"): 0.3, ("a2", SINK): 0.25, ("a3", "a2"): 0.5, ("a3", "a1"): 0.2, ("a4", SINK): 0.19, ("a5", SINK): 0.2}
     graph, notes = repaired(nodes, [("a1", SINK)], THE_SINK, odds, connect_useless=True)
-    # a3's likeliest successor a2 is useful by the time a3 has its turn; a4's only one is not likely enough.
-    assert graph.edges == (("a1", SINK), ("a2", "a1"), ("a3", "a2"))
-    assert notes == ("useless: a2 -> a1 added", "useless: a3 -> a2 added", "dead: a4 reaches no sink, left out")
+    # a3's likeliest successor a2 is useful by the time a3 has its turn; a4's only one is not likely enough, a5's just so.
+    assert graph.edges == (("a1", SINK), ("a2", "a1"), ("a3", "a2"), ("a5", SINK))
+    assert notes == ("useless: a2 -> a1 added", "useless: a3 -> a2 added", "useless: a5 -> sink added", "dead: a4 reaches no sink, left out")
 
 
 def test_connecting_a_useless_node_makes_all_that_lead_to_it_useful() -> None:
