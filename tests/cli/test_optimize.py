@@ -67,6 +67,7 @@ def test_a_search_ends_in_a_graph_that_runs(folder: Path) -> None:
     assert all(entry["cost"]["units"] <= 9 * (1 + 1e-9) for entry in report["entries"])
     assert report["paid"]["calls"] == number_of(folder, "SELECT count(*) FROM outputs")
     assert "The best graph" in (folder / "found" / "report.md").read_text()
+    assert (folder / "found" / "graph.svg").read_text().startswith("<svg")
     assert set(Collaboration(graph=text).models) <= {"small", "large"}
 
 

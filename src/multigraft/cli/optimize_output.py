@@ -15,8 +15,13 @@ from multigraft.budget.describe import describe
 from multigraft.build.optimize import SearchPlan
 from multigraft.build.optimize_run import Outcome
 from multigraft.cli.text import shown
+from multigraft.graphs.cost import KnownCosts
 from multigraft.graphs.costs import GraphCost
+from multigraft.graphs.drawing.svg import svg_of
+from multigraft.graphs.drawing.terminal import as_text
+from multigraft.graphs.drawing.terminal import lines_of as drawn_of
 from multigraft.graphs.graph_file import text_of
+from multigraft.graphs.latency import critical_path
 from multigraft.optimize.archive import Entry
 from multigraft.optimize.held_out import Compared
 from multigraft.optimize.paired import Paired
@@ -43,6 +48,7 @@ def write_outcome(folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
     }
     if found.best is not None:
         texts[GRAPH_NAME] = text_of(found.best.graph, about=_about(plan, outcome, found, found.best))
+        texts[PICTURE_NAME] = _picture(outcome, found.best)
     for name, text in texts.items():
         unfinished = folder / f"{name}.unfinished"
         with on_disk(f"writing {folder / name}"):
@@ -80,11 +86,21 @@ def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Out
         console.print(Text(shown(line, 600)), soft_wrap=True)
     if outcome.found is None or outcome.found.best is None:
         return
+    console.print()
+    console.print(Text(as_text(drawn_of(outcome.found.best.graph, width=min(console.width, 120)))), soft_wrap=True)
     source = f"--task {plan.run_file.task.name}" if plan.run_file.task else "PROMPTS"
     console.print(Text(f"report: {folder / TEXT_NAME}"), soft_wrap=True)
     console.print(
         Text(f"run it: multigraft synth {source} --strategy graph --graph {folder / GRAPH_NAME} --models {_models_in(outcome.found)}"), soft_wrap=True
     )
+
+
+def _picture(outcome: Outcome, best: Entry) -> str:
+    costs = outcome.space.costs if outcome.space else None
+    nodes = costs.nodes_of(best.graph) if isinstance(costs, KnownCosts) else ()
+    times = {node.node_id: node.seconds for node in nodes if node.seconds is not None}
+    critical = critical_path(best.graph, times) if times else ()
+    return svg_of(best.graph, nodes=nodes, cost=best.cost, critical=critical, title=f"The best graph found ({best.graph_id})")
 
 
 def _models_in(found: Found) -> str:

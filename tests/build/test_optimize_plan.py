@@ -1,0 +1,78 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.optimize.search_of_scripted import prompts
+
+from multigraft.build.optimize import SearchPlan, search_plan_of
+from multigraft.config import checked
+from multigraft.errors import BudgetError, InputError, UnknownNameError
+from multigraft.graphs.graph import NodeRole
+
+RULES = {"kind": "rules", "gate": False, "rules": [{"rule": "exact_number"}]}
+SEARCH = {"method": "random", "train": 3, "validation": 3, "test": 3}
+
+
+def model(name: str, **more: object) -> dict[str, object]:
+    return {"name": name, "kind": "scripted", **more}
+
+
+def plan_of(search: Mapping[str, object] | None = None, **more: Any) -> SearchPlan:
+    settings = {"prompts": "q.jsonl", "models": [model("a"), model("b")], "reward": {"parts": [RULES]}, "optimize": SEARCH | dict(search or {})}
+    return search_plan_of(checked({**settings, **more}), prompts("q", 9))
+
+
+def test_the_pool_is_what_neither_judges_nor_optimises() -> None:
+    judge = {"parts": [{"kind": "judge", "model": "wise"}]}
+    models = [model("a"), model("wise"), model("b"), model("optimiser")]
+    plan = plan_of({"method": "agent_reinforce", "optimizer": "optimiser"}, models=models, judge=judge)
+    assert plan.pool == ("a", "b")
+    assert plan.optimiser == "optimiser"
+    assert plan.models.keys() == {"a", "b", "wise", "optimiser"}
+    assert not plan.grades_cheaply
+    assert [sink.model for sink in plan.sinks] == ["a", "b"]
+    assert plan_of().optimiser is None
+    assert plan_of().grades_cheaply
+    assert plan_of({"method": "agent_reinforce"}).optimiser == "b", "the last of the pool where none is named"
+
+
+def test_judges_grade_before_the_reward_does_and_one_of_them_may_be_named() -> None:
+    judge = {"parts": [RULES | {"name": "first"}, RULES | {"name": "second", "at": "all"}]}
+    assert [reward.name for reward in plan_of(judge=judge).grader.rewards] == ["first"]
+    assert [reward.name for reward in plan_of({"scorer": "second"}, judge=judge).grader.rewards] == ["second"]
+    assert [reward.name for reward in plan_of().grader.rewards] == ["rules"]
+    with pytest.raises(UnknownNameError, match=r"secnd.*Did you mean 'second'"):
+        plan_of({"scorer": "secnd"}, judge=judge)
+    with pytest.raises(InputError, match="there is no judge 'first'"):
+        plan_of({"scorer": "first"})
+
+
+def test_a_sink_that_chooses_goes_by_the_reward() -> None:
+    judge = {"parts": [RULES | {"name": "grader"}]}
+    plan = plan_of({"sinks": ["b", "best", "vote"]}, judge=judge)
+    assert [(sink.model, sink.role) for sink in plan.sinks] == [("b", NodeRole.ASSISTANT), ("", NodeRole.BEST), ("", NodeRole.VOTE)]
+    assert plan.guide is not None
+    assert [reward.name for reward in plan.guide.rewards] == ["rules"]
+    assert plan_of(judge=judge).guide is None
+    assert plan_of({"sinks": ["best"]}).guide is None, "what grades also guides"
+
+
+@pytest.mark.parametrize(
+    ("search", "more", "kind", "said"),
+    [
+        ({}, {"optimize": None}, InputError, "describes no graph search"),
+        ({"models": ["c"]}, {}, UnknownNameError, "unknown model 'c'"),
+        ({"sinks": ["c"]}, {}, UnknownNameError, "unknown sink 'c'"),
+        ({"method": "rndom"}, {}, UnknownNameError, "Did you mean 'random'"),
+        ({"settings": {"no_such": 1}}, {}, UnknownNameError, "no_such"),
+        ({"objective": "latency:1"}, {}, InputError, "how many seconds"),
+        ({"train": 9}, {}, InputError, "there are 9 questions"),
+        ({}, {"models": []}, InputError, "no models"),
+        ({}, {"reward": {"parts": [RULES | {"normalise": "run"}]}}, InputError, "must not depend on what was scored before"),
+        ({}, {"reward": {"parts": [{"kind": "tournament", "model": "b"}]}}, InputError, "compares the answers of one question"),
+        ({}, {"budget": {"usd": 1.0}}, BudgetError, "the price of 'a', 'b' is not known"),
+    ],
+)
+def test_what_does_not_fit_is_refused(search: dict[str, object], more: dict[str, Any], kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        plan_of(search, **more)
