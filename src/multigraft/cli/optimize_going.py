@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PILOT_NAME = "pilot.json"
 
 
-def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test: bool = True) -> None:
+def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test: bool = True, config: Path | None = None) -> None:
     """Search, or go on with a search.
 
     Args:
@@ -42,6 +42,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
         as_json: print what was found as JSON.
         quiet: show no progress.
         test: whether what was found is compared on questions of their own.
+        config: the run file that was named, for what is said at the end.
 
     Raises:
         MultigraftError: what stopped it, unless it was an interruption.
@@ -66,7 +67,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
     if as_json:
         typer.echo(json_line(report_of(plan, outcome) | {"folder": str(folder), "stopped": ending.reason}))
     else:
-        print_outcome(Console(highlight=False), folder, plan, outcome)
+        print_outcome(Console(highlight=False), folder, plan, outcome, config)
     if ending.reason is not None:
         typer.echo(f"stopped: {shown(ending.reason, 400)}. Go on with: multigraft resume {folder}", err=True)
     if ending.exit_code:

@@ -22,6 +22,7 @@ from multigraft.graphs.drawing.terminal import as_text
 from multigraft.graphs.drawing.terminal import lines_of as drawn_of
 from multigraft.graphs.graph_file import text_of
 from multigraft.graphs.latency import critical_path
+from multigraft.models.local.catalogue import CATALOGUE
 from multigraft.optimize.archive import Entry
 from multigraft.optimize.held_out import Compared
 from multigraft.optimize.paired import Paired
@@ -80,19 +81,32 @@ def lines_of(plan: SearchPlan, outcome: Outcome) -> list[str]:
     return [*lines(outcome.found), *_test_lines(outcome.held_out), f"{paid}."]
 
 
-def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
-    """Print what was found, and how to run it."""
+def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Outcome, config: Path | None = None) -> None:
+    """Print what was found, and how to run it.
+
+    Args:
+        console: on stdout.
+        folder: of the search.
+        plan: of the search.
+        outcome: what it has come to.
+        config: the run file it was started with, where there is one and it is known.
+    """
     for line in lines_of(plan, outcome):
         console.print(Text(shown(line, 600)), soft_wrap=True)
     if outcome.found is None or outcome.found.best is None:
         return
     console.print()
     console.print(Text(as_text(drawn_of(outcome.found.best.graph, width=min(console.width, 120)))), soft_wrap=True)
-    source = f"--task {plan.run_file.task.name}" if plan.run_file.task else "PROMPTS"
     console.print(Text(f"report: {folder / TEXT_NAME}"), soft_wrap=True)
-    console.print(
-        Text(f"run it: multigraft synth {source} --strategy graph --graph {folder / GRAPH_NAME} --models {_models_in(outcome.found)}"), soft_wrap=True
-    )
+    console.print(Text(f"run it: {_command(folder, plan, outcome.found.best, config)}"), soft_wrap=True)
+
+
+def _command(folder: Path, plan: SearchPlan, best: Entry, config: Path | None) -> str:
+    source = f"--task {plan.run_file.task.name}" if plan.run_file.task else "PROMPTS"
+    models = dict.fromkeys(node.model for node in best.graph.live_nodes if node.model)
+    own = any(name not in CATALOGUE for name in models)
+    where = f"-c {config or 'RUN_FILE'}" if own else f"--models {','.join(models)}"
+    return f"multigraft synth {source} --strategy graph --graph {folder / GRAPH_NAME} {where}"
 
 
 def _picture(outcome: Outcome, best: Entry) -> str:
@@ -101,11 +115,6 @@ def _picture(outcome: Outcome, best: Entry) -> str:
     times = {node.node_id: node.seconds for node in nodes if node.seconds is not None}
     critical = critical_path(best.graph, times) if times else ()
     return svg_of(best.graph, nodes=nodes, cost=best.cost, critical=critical, title=f"The best graph found ({best.graph_id})")
-
-
-def _models_in(found: Found) -> str:
-    best = found.best
-    return "" if best is None else ",".join(dict.fromkeys(node.model for node in best.graph.live_nodes if node.model))
 
 
 def _about(plan: SearchPlan, outcome: Outcome, found: Found, best: Entry) -> dict[str, Json]:
