@@ -43,7 +43,7 @@ def test_rungs_double_up_to_all_questions_each_once() -> None:
         ({"num_validation": 0}, "num_validation must be at least 1, not 0"),
         ({"first_batch": 0}, "first_batch must be at least 1, not 0"),
         ({"halving": 1.0}, "halving must be above 1, not 1.0"),
-        ({"drop_level": 1.0}, r"drop_level must be in \[0, 1\), not 1.0"),
+        ({"drop_level": 0.6}, r"drop_level must be in \[0, 0.5\], not 0.6"),
         ({"patience": -1}, "patience must be at least 0, not -1"),
         ({"steps_per_evaluation": 0}, "steps_per_evaluation must be at least 1, not 0"),
     ],

@@ -34,7 +34,7 @@ class SearchSettings:
         num_validation: questions by which the best is chosen; >= 1.
         first_batch: questions of the first rung, of either split; >= 1.
         halving: by which factor questions grow from rung to rung; > 1.
-        drop_level: how likely at most a graph as good as the incumbent is given up before it has answered all questions of a split; in [0, 1), 0: none is.
+        drop_level: how likely at most a graph as good as the incumbent is given up before it has answered all questions of a split; in [0, 0.5], 0: none is.
         patience: evaluated graphs without a better incumbent after which the search ends; 0: never.
         steps_per_evaluation: proposals and consultations, for each evaluation of the budget, after which a method that repeats itself is stopped; >= 1.
         compare_singles: whether each model alone answers the validation questions at the end, where that fits the caps, and is the best if nothing beats it.
@@ -55,7 +55,7 @@ class SearchSettings:
             ("num_validation", self.num_validation >= 1, "at least 1"),
             ("first_batch", self.first_batch >= 1, "at least 1"),
             ("halving", 1.0 < self.halving < float("inf"), "above 1"),
-            ("drop_level", 0.0 <= self.drop_level < 1.0, "in [0, 1)"),
+            ("drop_level", 0.0 <= self.drop_level <= 0.5, "in [0, 0.5]"),
             ("patience", self.patience >= 0, "at least 0"),
             ("steps_per_evaluation", self.steps_per_evaluation >= 1, "at least 1"),
         )
