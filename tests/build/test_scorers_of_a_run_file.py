@@ -80,7 +80,7 @@ def test_mistakes_within_a_panel_name_their_place(judges: str, message: str) -> 
 def test_a_tournament_cannot_guide_a_search_that_wants_rewards_as_it_goes(strategy: str) -> None:
     said = refused(f"[strategy]\nname = '{strategy}'\n{TOURNAMENT}")
     assert said.startswith("field 'reward.parts': 'tournament' compares the responses of a prompt when all are there, but this strategy needs a reward of each")
-    assert said.endswith("take random, parallel, sequential or moa, or a reward that scores one response, such as pairwise")
+    assert said.endswith("take random, parallel, sequential, moa or a graph whose sink is a model, or a reward that scores one response, such as pairwise")
 
 
 @pytest.mark.parametrize("strategy", ["random", "parallel", "sequential", "moa"])

@@ -52,7 +52,7 @@ def test_show_renders_a_made_up_item_in_every_role() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "puzzles: Puzzles"
     assert "item sort3/seed0/0, reference road, shadow, squirrel" in lines
-    roles = ["answer: user", "refine: user", "aggregate: system", "aggregate: user", "fuse: user"]
+    roles = ["answer: user", "refine: user", "aggregate: system", "aggregate: user", "fuse: user", "conclude: user"]
     assert [line for line in lines if line.startswith("--- ")] == [f"--- {role}" for role in roles]
     assert "(an earlier response)" in done.stdout
 

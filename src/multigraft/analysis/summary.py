@@ -77,7 +77,11 @@ class Summary:
     ends: Counter[str] = field(default_factory=Counter)
     """Prompts by why they ended; `unfinished` for those that have not."""
     without_reward: int = 0
-    """Prompts none of whose responses has a reward."""
+    """Prompts none of whose responses has a reward; where the strategy says itself which response is the answer, those whose answer has none."""
+    concluded: int = 0
+    """Prompts of a strategy that says itself which response is the answer."""
+    answered: int = 0
+    """Those of them that have an answer."""
     responses: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by kind."""
@@ -154,14 +158,16 @@ def _add_prompt(summary: Summary, prompt: PromptRecord) -> None:
         summary.duplicates += call.text in texts
         texts |= {call.text} if call.text is not None else set()
     best = prompt.best()
-    if best is None or best.reward is None:
-        summary.without_reward += 1
+    summary.concluded += prompt.concludes
+    summary.answered += prompt.concludes and best is not None
+    summary.without_reward += best is None or best.reward is None
+    if best is None:
         return
     summary.models[best.call.model].wins += 1
     summary.depths[lineage.depth(best.call.call_id)].wins += 1
     summary.refined_wins += bool(best.call.parents)
     first = next((call for call in prompt.calls.values() if call.text is not None), None)
-    if first is not None and first.reward is not None:
+    if best.reward is not None and first is not None and first.reward is not None:
         summary.compared += 1
         summary.best_sum += best.reward
         summary.first_sum += first.reward

@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from multigraft import __version__
 from multigraft.budget.amount import Limits
 from multigraft.budget.cost import check_limits
 from multigraft.budget.ledger import Ledger
+from multigraft.build.graphs import graph_text, refuse_unfit_graph
 from multigraft.build.lifecycle import Closing, Starting
 from multigraft.build.limits import limits_of
 from multigraft.build.models import BuiltModel, build_model
@@ -35,10 +35,10 @@ from multigraft.records.log import RunLog
 from multigraft.records.reader import PromptRecord, RunRecord
 from multigraft.records.rows import SessionRow
 from multigraft.rewards.combine import names as names_of
-from multigraft.strategies.base import Strategy
+from multigraft.strategies.graph import Collaboration
 from multigraft.strategies.prs import Prs
 from multigraft.strategies.random_sampling import RandomSampling, chosen_model
-from multigraft.strategies.table import strategy_from
+from multigraft.strategies.table import AnyStrategy, strategy_from
 from multigraft.wire.retry import RetryPolicy
 
 
@@ -56,7 +56,7 @@ class Plan:
     """Everything of a run that can be checked before anything is fetched, started or paid."""
 
     run_file: RunFile
-    strategy: Strategy[Any]
+    strategy: AnyStrategy
     models: dict[str, BuiltModel]
     """All of the run file, by name."""
     names: tuple[str, ...]
@@ -90,7 +90,9 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     if "num_responses" in run_file.strategy.__pydantic_extra__:
         message = "is called n in a run file, and -n on the command line"
         raise InputError(message, field="strategy.num_responses")
-    settings = {"num_responses": run_file.strategy.n} | run_file.strategy.__pydantic_extra__
+    settings: dict[str, object] = {"num_responses": run_file.strategy.n, **run_file.strategy.__pydantic_extra__}
+    if run_file.strategy.name == "graph":
+        settings["graph"] = graph_text(settings.get("graph"))
     strategy = strategy_from(run_file.strategy.name, settings)
     scoring_parts = (*run_file.reward.parts, *run_file.judge.parts)
     logprobs = needs_logprobs(scoring_parts)
@@ -123,6 +125,7 @@ def plan_of(run_file: RunFile, progress: Progress | None = None) -> Plan:
     surroundings = Surroundings(ask_of=purchases.ask_of, identities=identities, concurrency=concurrency, sandbox=sandbox)
     rewards = build_rewards(run_file.reward, surroundings)
     _refuse_blind_guidance(strategy, rewards)
+    refuse_unfit_graph(strategy, names, rewards)
     unseen = replace(surroundings, ask_of=partial(purchases.ask_of, apart=True))
     jurors = build_judges(run_file.judge, unseen, names_of(rewards.combination))
     return Plan(run_file, strategy, models, names, prompt_limits, purchases, rewards, jurors, surroundings.opened, sandbox, templates_of(run_file), retry)
@@ -145,12 +148,12 @@ def templates_of(run_file: RunFile) -> Templates:
     )
 
 
-def _refuse_blind_guidance(strategy: Strategy[Any], rewards: Built) -> None:
+def _refuse_blind_guidance(strategy: AnyStrategy, rewards: Built) -> None:
     """Refuse a ranking, which speaks at the end, where a strategy chooses by rewards as it goes."""
-    if rewards.ranking is not None and getattr(strategy, "guided", True):
+    if rewards.ranking is not None and strategy.waits_for_rewards:
         message = (
             f"'{rewards.ranking.name}' compares the responses of a prompt when all are there, but this strategy needs a reward of each as it goes; take "
-            "random, parallel, sequential or moa, or a reward that scores one response, such as pairwise"
+            "random, parallel, sequential, moa or a graph whose sink is a model, or a reward that scores one response, such as pairwise"
         )
         raise InputError(message, field="reward.parts")
 
@@ -228,8 +231,10 @@ def _resumption(plan: Plan, record: RunRecord) -> tuple[Resumption, Iterator[Pro
     return found, map(record.prompt, [number for number in record.unscored(names_of(combination)) if number in found.ended])
 
 
-def _asked(strategy: Strategy[Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Name the models a strategy asks: all, unless it is one for a single model."""
+def _asked(strategy: AnyStrategy, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the models a strategy asks: all, unless it is one for a single model, or a graph."""
+    if isinstance(strategy, Collaboration):
+        return tuple(name for name in names if name in strategy.models)
     return (chosen_model(strategy.model, names),) if isinstance(strategy, RandomSampling | Prs) else names
 
 
@@ -244,5 +249,4 @@ def _cost_unit(plan: Plan) -> str | None:
 def _prompts_in_flight(plan: Plan) -> int:
     """Enough prompts that the models stay busy: twice what they work on at once, by the calls one prompt has in flight."""
     at_once = sum(plan.models[name].max_in_flight for name in plan.names)
-    each = min(getattr(plan.strategy, "max_parallel", 1), plan.run_file.strategy.n)
-    return max(4, min(1024, math.ceil(2 * at_once / each)))
+    return max(4, min(1024, math.ceil(2 * at_once / plan.strategy.calls_at_once)))

@@ -70,7 +70,7 @@ async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Cons
             async with opened(plan, folder) as run:
                 running.append(run.campaign)
                 open_prompts = sum(prompt.prompt_id not in run.campaign.resumption.finished for prompt in prompts)
-                async with watched(console, run.campaign, open_prompts, plan.run_file.strategy.n, quiet=quiet):
+                async with watched(console, run.campaign, open_prompts, plan.strategy.num_responses, quiet=quiet):
                     await run.campaign.run(prompts, run.unscored)
         except asyncio.CancelledError:
             if interruption.exit_code is None:

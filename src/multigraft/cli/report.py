@@ -54,7 +54,10 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     ]
     if summary.mean_best is not None and summary.mean_first is not None:
         facts.append(("reward", f"best {summary.mean_best:.4g}, first response {summary.mean_first:.4g} (means over {summary.compared} prompts)"))
-    facts.append(("refined", f"{summary.refined_wins} of {summary.prompts - summary.without_reward} best responses were made from an earlier one"))
+    if summary.concluded:
+        facts.append(("answers", f"{summary.answered} of {summary.prompts} prompts, {summary.refined_wins} made from earlier responses"))
+    else:
+        facts.append(("refined", f"{summary.refined_wins} of {summary.prompts - summary.without_reward} best responses were made from an earlier one"))
     facts.append(("spent", describe(summary.spent)))
     facts += [("", f"of it for {shown(name, 40)}: {describe(scorer.spent)}") for name, scorer in summary.scorers.items() if scorer.spent.calls]
     if summary.wasted.calls:

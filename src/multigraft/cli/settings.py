@@ -30,10 +30,11 @@ def settings_of(
     judge: str | None = None,
     seed: int | None,
     changes: list[str],
+    graph: Path | None = None,
     unsafe_no_sandbox: bool = False,
     note: Callable[[str], None] = lambda _line: None,
 ) -> RunFile:
-    """Merge a run file and flags; a flag wins. `note` is told what was chosen for the user.
+    """Merge a run file and flags; a flag wins. A graph needs no strategy named. `note` is told what was chosen for the user.
 
     Raises:
         InputError: names the file and field, or the flag, that does not fit.
@@ -44,12 +45,23 @@ def settings_of(
     if seed is not None:
         settings["seed"] = seed
     chosen = table_of(settings, "strategy")
+    strategy = "graph" if strategy is None and graph is not None else strategy
     if strategy is not None and chosen.get("name", "toa") != strategy:
         chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen else {})  # the settings of another strategy do not carry over
     chosen |= dict(parse_setting(change) for change in changes)
     if n is not None:
         chosen["n"] = n
     settings["strategy"] = chosen
+    if chosen.get("name") == "graph":
+        from multigraft.cli.graph_settings import add_counting, add_graph, models_called  # only runs of a graph load what graphs are made of
+
+        read = add_graph(chosen, graph, n, note)
+        models = models_called(read) if models is None and "models" not in settings else models
+        if reward is None:
+            add_counting(settings, read, note)
+    elif graph is not None:
+        message = "goes with --strategy graph"
+        raise InputError(message, field="--graph")
     _add_scorers(settings, reward, judge, note)
     if models is not None:
         settings["models"] = models_named(models, settings)

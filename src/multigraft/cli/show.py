@@ -21,7 +21,8 @@ def show(
 ) -> None:
     """Show the totals of a run, or the tree of one prompt.
 
-    A run with a task also has the task's results. The path to the best response is marked. Works while the run is being made as well.
+    A run with a task also has the task's results. The path to the best response is marked; a run of a graph shows its nodes, level by level. Works while the
+    run is being made as well.
     """
     from rich.console import Console
 
@@ -35,10 +36,16 @@ def show(
             _show_totals(record, console, as_json=as_json)
             return
         found = record.find(prompt)
+        strategy = record.settings.get("strategy")
+        calls = None
+        if isinstance(strategy, dict) and strategy.get("name") == "graph":
+            from multigraft.cli.graph_tree import draw_graph, graph_calls  # only runs of a graph load what graphs are made of
+
+            calls = graph_calls(found, record.settings)
         if as_json:
-            typer.echo(json_line(prompt_json(found)))
+            typer.echo(json_line(prompt_json(found, calls.nodes if calls is not None else None)))
             return
-        console.print(draw(found, console.width))
+        console.print(draw(found, console.width) if calls is None else draw_graph(found, calls, console.width))
         for line in details(found):
             console.print(line)
 

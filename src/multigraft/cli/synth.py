@@ -26,7 +26,8 @@ def synth(
     run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it. `multigraft init` writes one.")] = None,
     task: Annotated[str | None, typer.Option("--task", help="A task of `multigraft task list`, or a task file: says how to ask, read and grade.")] = None,
     task_options: Annotated[list[str] | None, typer.Option("--task-option", help="An option of the task, such as level=5; may be repeated.")] = None,
-    strategy: Annotated[str | None, typer.Option("--strategy", help="random, prs, parallel, sequential, moa or toa (default).")] = None,
+    strategy: Annotated[str | None, typer.Option("--strategy", help="random, prs, parallel, sequential, moa, graph or toa (default).")] = None,
+    graph: Annotated[Path | None, typer.Option("--graph", help="A graph to run, as `multigraft optimize` writes it; needs no --strategy.")] = None,
     n: Annotated[int | None, typer.Option("-n", help="Responses for each prompt; default 16.", min=1)] = None,
     models: Annotated[
         str | None, typer.Option("--models", help="Names of models, separated by commas: of the run file, embedded ones, or MODEL@http://HOST:PORT/v1.")
@@ -66,6 +67,7 @@ def synth(
         task=task,
         task_options=task_options or [],
         strategy=strategy,
+        graph=graph,
         n=n,
         models=models,
         reward=reward,
@@ -150,6 +152,7 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
         ending = go(plan, folder, prompts, errors, quiet=quiet)
     with RunRecord(folder) as record:
         summary = summarise(record)
+    nothing_made = not summary.answered if summary.concluded else summary.without_reward == summary.prompts
     if as_json:
         typer.echo(json_line(summary_json(summary) | {"run": str(folder), "stopped": ending.reason}))
     else:
@@ -160,7 +163,9 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
         failed = f"every call failed; one said: {shown(summary.failure_message, 300)}"
         why = failed if summary.failures else "the budget has no room for one call; raise it, or lower max_tokens"
         typer.echo(f"error: no response was made: {why}", err=True)
-    elif summary.without_reward == summary.prompts:
+    elif summary.concluded and not summary.answered:
+        typer.echo(f"error: no prompt has an answer; `multigraft show {folder} 0` shows how far the first one came", err=True)
+    elif nothing_made:
         typer.echo(f"error: no response has a reward; one is without for: {shown(summary.unscored_message, 300)}", err=True)
-    if ending.exit_code or summary.without_reward == summary.prompts:
+    if ending.exit_code or nothing_made:
         raise typer.Exit(ending.exit_code or 1)

@@ -1,5 +1,7 @@
 """A prompt's tree for the terminal, the path to its best response marked."""
 
+from collections.abc import Mapping
+
 from rich.text import Text
 from rich.tree import Tree
 
@@ -36,13 +38,18 @@ def details(record: PromptRecord) -> list[Text]:
     """Tell the best response in full, and how it came about."""
     best = record.best()
     if best is None:
-        return [Text("no response of this prompt has a reward", style="yellow")]
+        return [Text("this prompt has no answer" if record.concludes else "no response of this prompt has a reward", style="yellow")]
     steps = " -> ".join(f"{shown(call.call.model)} ({_number(call.reward)})" for call in Lineage(record).line(best.call.call_id))
     return [Text(f"best: {steps}", style="green"), Text(shown_lines(best.text or ""))]
 
 
-def prompt_json(record: PromptRecord) -> dict[str, Json]:
-    """Return a prompt with all its calls as a JSON object."""
+def prompt_json(record: PromptRecord, nodes: Mapping[int, str] | None = None) -> dict[str, Json]:
+    """Return a prompt with all its calls as a JSON object.
+
+    Args:
+        record: of the prompt.
+        nodes: of a run of a graph: the node of every call, by call id.
+    """
     best = record.best()
     return {
         "number": record.number,
@@ -52,7 +59,7 @@ def prompt_json(record: PromptRecord) -> dict[str, Json]:
         "ended": record.ended,
         "best": best.call.call_id if best else None,
         "path": [call.call.call_id for call in Lineage(record).line(best.call.call_id)] if best else [],
-        "calls": [_call_json(call) for call in record.calls.values()],
+        "calls": [_call_json(call) | ({} if nodes is None else {"node": nodes.get(call_id)}) for call_id, call in record.calls.items()],
         "interrupted": [call.call_id for call in record.interrupted],
     }
 

@@ -183,6 +183,11 @@ class PlannedStrategy(ABC, Generic[StateT]):
         return state.failures.get(model, 0) < self.max_failures
 
     @property
+    def calls_at_once(self) -> int:
+        """How many calls of one prompt are in flight most of the time; >= 1. So many prompts are worked on at once that the models stay busy."""
+        return min(self.max_parallel, self.num_responses)
+
+    @property
     def waits_for_rewards(self) -> bool:
         """Whether a choice depends on rewards told so far; as `guided`, for strategies whose settings decide it."""
         return self.guided

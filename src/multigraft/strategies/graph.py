@@ -111,6 +111,12 @@ class Collaboration(PlannedStrategy[CollaborationState]):
         return tuple(dict.fromkeys(agent.node.model for agent in self._agents))
 
     @property
+    def calls_at_once(self) -> int:
+        """The mean width of the graph, where `max_parallel` allows it."""
+        levels = self._graph.live_part().depth_of()
+        return max(1, min(self.max_parallel, len(self._agents) // (1 + max(levels[agent.node.node_id] for agent in self._agents))))
+
+    @property
     def waits_for_rewards(self) -> bool:
         """Whether the sink chooses by reward."""
         return self._sink.role is NodeRole.BEST
