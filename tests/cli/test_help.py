@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import multigraft
 from multigraft.cli.main import app
 
-COMMANDS = ["synth", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "models", "task", "reward"]
+COMMANDS = ["synth", "optimize", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "models", "task", "reward"]
 COMMAND = Path(sys.executable).with_name("multigraft")
 NAMES = [name for name, _ in commands(app, "multigraft")]
 
@@ -23,7 +23,13 @@ def said(*arguments: str) -> Result:
 
 @pytest.mark.parametrize(
     ("group", "wanted"),
-    [((), COMMANDS), (("models",), ["list", "pull", "check"]), (("task",), ["list", "show", "check"]), (("reward",), ["serve"])],
+    [
+        ((), COMMANDS),
+        (("graph",), ["show", "cost", "draw", "count", "make"]),
+        (("models",), ["list", "pull", "check"]),
+        (("task",), ["list", "show", "check"]),
+        (("reward",), ["serve"]),
+    ],
 )
 def test_the_list_of_commands_is_not_cut_off(group: tuple[str, ...], wanted: list[str]) -> None:
     lines = said(*group, "--help").stdout.splitlines()
@@ -32,7 +38,7 @@ def test_the_list_of_commands_is_not_cut_off(group: tuple[str, ...], wanted: lis
     assert not [line for line in listed if line.endswith("...")]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "multigraft models", "multigraft task", "multigraft reward"])
+@pytest.mark.parametrize("name", [*NAMES, "multigraft graph", "multigraft models", "multigraft task", "multigraft reward"])
 def test_every_command_has_help(name: str) -> None:
     done = said(*name.split()[1:], "-h")
     assert done.exit_code == 0

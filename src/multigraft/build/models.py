@@ -62,6 +62,20 @@ def build_model(table: ModelTable, run_file: RunFile, *, logprobs: bool, progres
         return _built(table, run_file, logprobs=logprobs, progress=progress)
 
 
+def cost_of(table: ModelTable, run_file: RunFile) -> ModelCost:
+    """Tell what a model costs without making it: no key is needed, and nothing is fetched.
+
+    Args:
+        table: its table.
+        run_file: the run file it stands in.
+
+    Raises:
+        InputError: a setting that does not fit.
+    """
+    with boundary(InputError, f"model '{table.name}'", TypeError, ValueError):
+        return _cost(table, run_file, _known_shape(table), 0)
+
+
 def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Progress | None) -> BuiltModel:
     together = table.together
     contestant = Contestant(_sampling(table, run_file.sampling, logprobs=logprobs), table.system, together)
@@ -74,7 +88,7 @@ def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Pr
         local = LocalModel(
             weights=weights, name=table.name, serving=replace(weights.serving, **changes), progress=progress, few_shot=few_shot, extra_body=extra_body
         )
-        cost = _cost(table, run_file, known_shape(weights.upstream or weights.name) or shape_of_weights(weights), local.prompt_overhead_tokens)
+        cost = _cost(table, run_file, _known_shape(table), local.prompt_overhead_tokens)
         return BuiltModel(local, cost, contestant, local.max_in_flight, _identity(f"{table.name} {weights.source}", table), local, local)
     if table.kind == "openai":
         chat = OpenAIChat(
@@ -86,13 +100,13 @@ def _built(table: ModelTable, run_file: RunFile, *, logprobs: bool, progress: Pr
             few_shot=few_shot,
             use_n=together,
         )
-        cost = _cost(table, run_file, known_shape(table.model or table.name), chat.prompt_overhead_tokens)
+        cost = _cost(table, run_file, _known_shape(table), chat.prompt_overhead_tokens)
         in_flight = sum(endpoint.max_in_flight for endpoint in table.endpoints)
         identity = _identity(f"{table.name} {table.model or ''} {' '.join(chat.endpoints.urls)}", table)
         return BuiltModel(chat, cost, contestant, in_flight, identity, chat, None)
     scripted = ScriptedModel(name=table.name, answers=table.answers or None)
     identity = _identity(f"{table.name} scripted", table)
-    return BuiltModel(scripted, _cost(table, run_file, known_shape(table.name), 0), contestant, 64, identity, None, None)
+    return BuiltModel(scripted, _cost(table, run_file, _known_shape(table), 0), contestant, 64, identity, None, None)
 
 
 def _identity(where: str, table: ModelTable) -> str:
@@ -112,6 +126,13 @@ def _cost(table: ModelTable, run_file: RunFile, found: ModelShape | None, overhe
     return ModelCost(
         _shape(table) or found, _price(table), run_file.budget.cost_form, template_tokens=(table.template_tokens or TEMPLATE_TOKENS) + overhead_tokens
     )
+
+
+def _known_shape(table: ModelTable) -> ModelShape | None:
+    if table.kind == "local":
+        weights = _weights(table)
+        return known_shape(weights.upstream or weights.name) or shape_of_weights(weights)
+    return known_shape(table.model or table.name)
 
 
 def _price(table: ModelTable) -> Price | None:

@@ -5,6 +5,7 @@ import typer
 from multigraft.cli.curve import curve
 from multigraft.cli.dry_run import dry_run
 from multigraft.cli.export import export
+from multigraft.cli.graph import graph
 from multigraft.cli.init import init
 from multigraft.cli.models import models
 from multigraft.cli.optimize import optimize
@@ -46,6 +47,7 @@ app.command()(show)
 app.command()(curve)
 app.command("win-rate")(win_rate)
 app.command()(export)
+app.add_typer(graph, name="graph")
 app.add_typer(models, name="models")
 app.add_typer(task, name="task")
 app.add_typer(reward, name="reward")

@@ -54,11 +54,11 @@ def optimize(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Find the graph of model calls that answers a task best within a budget of one question.
+    """Find the graph of model calls that answers a task best.
 
-    Who drafts, who refines, who fuses, wide or deep: graphs are proposed by a search method, compared on training questions, chosen by validation questions,
-    and what was found is compared on test questions. Ends in graph.json, which `multigraft synth --strategy graph` runs. The same command again goes on where
-    a search was stopped, however it was stopped; nothing is paid twice.
+    Within a budget for one question: who drafts, who refines, who fuses, wide or deep. Graphs are proposed by a search method, compared on training questions,
+    chosen by validation questions, and what was found is compared on test questions. Ends in graph.json, which `multigraft synth --strategy graph` runs. The
+    same command again goes on where a search was stopped, however it was stopped; nothing is paid twice.
 
     Example: multigraft optimize puzzles --models smollm2-135m,gemma3-270m --budget units=18 --method reinforce -o graphs/first
     """

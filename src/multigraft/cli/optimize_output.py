@@ -15,7 +15,7 @@ from multigraft.budget.describe import describe
 from multigraft.build.optimize import SearchPlan
 from multigraft.build.optimize_run import Outcome
 from multigraft.cli.text import shown
-from multigraft.graphs.cost import KnownCosts
+from multigraft.graphs.cost import WORKLOAD, KnownCosts, workload_json
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.drawing.svg import svg_of
 from multigraft.graphs.drawing.terminal import as_text
@@ -126,6 +126,9 @@ def _about(plan: SearchPlan, outcome: Outcome, found: Found, best: Entry) -> dic
         "validation": _estimate(found.estimate),
         "cost": _cost(best.cost),
     }
+    costs = outcome.space.costs if outcome.space else None
+    if isinstance(costs, KnownCosts):
+        about[WORKLOAD] = workload_json(costs.workload, costs.base_flops)
     return about | ({"test": [_compared(compared, short=True) for compared in outcome.held_out]} if outcome.held_out else {})
 
 

@@ -18,6 +18,10 @@ from multigraft.errors import InputError
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import SINK, Graph, Node
 from multigraft.graphs.latency import LatencyModel, slots_s, span_s, sum_s
+from multigraft.types import Json
+
+WORKLOAD: Final = "workload"
+"""Under which name the `about` of a graph file keeps the lengths its costs were computed from."""
 
 _UNPRICED: Final = "no price (dollars a million tokens)"
 _UNSIZED: Final = "no size (the name of a known model, or parameters, layers and width)"
@@ -52,6 +56,51 @@ class Workload:
     def of(self, model: str) -> Tokens:
         """Return A and B of a model."""
         return Tokens(*self.by_model.get(model, (self.prompt_tokens, self.completion_tokens)))
+
+
+def workload_json(workload: Workload, unit_flops: float | None = None) -> dict[str, Json]:
+    """Write lengths as the `about` of a graph file has them, under `WORKLOAD`, so that the costs of the graph can be told again.
+
+    Args:
+        workload: of the task.
+        unit_flops: FLOPs of a unit of the search; None: not known.
+    """
+    by_model: dict[str, Json] = {name: list(pair) for name, pair in sorted(workload.by_model.items())}
+    return {"prompt_tokens": workload.prompt_tokens, "completion_tokens": workload.completion_tokens, "by_model": by_model, "unit_flops": unit_flops}
+
+
+def workload_of(told: Json) -> tuple[Workload, float | None] | None:
+    """Read what `workload_json` wrote.
+
+    Args:
+        told: whatever a file says.
+
+    Returns:
+        The lengths, and the FLOPs of a unit where they are told; None: it is something else.
+    """
+    if not isinstance(told, dict):
+        return None
+    unit_flops, by_model = told.get("unit_flops"), told.get("by_model", {})
+    both = _pair([told.get("prompt_tokens"), told.get("completion_tokens")])
+    pairs = {name: _pair(pair) for name, pair in by_model.items()} if isinstance(by_model, dict) else {"": None}
+    known = {name: pair for name, pair in pairs.items() if pair is not None}
+    if both is None or len(known) < len(pairs):
+        return None
+    unit = _number(unit_flops)
+    return Workload(*both, known), unit or None
+
+
+def _pair(told: Json) -> tuple[float, float] | None:
+    if not isinstance(told, list) or len(told) != 2:
+        return None
+    values = [value for item in told if (value := _number(item)) is not None]
+    return (values[0], values[1]) if len(values) == 2 else None
+
+
+def _number(told: Json) -> float | None:
+    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 <= told <= 1e30:
+        return None
+    return float(told)
 
 
 class Coefficients(NamedTuple):
