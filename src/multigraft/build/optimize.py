@@ -12,7 +12,7 @@ from multigraft.build.rewards import Built, build_rewards, judges_of, needs_logp
 from multigraft.build.run import templates_of
 from multigraft.build.sandbox import SandboxOfRun
 from multigraft.build.scorers import Surroundings, repeats_itself
-from multigraft.config import OptimizeTable, RewardPartTable, RewardTable, RunFile, checked_table
+from multigraft.config import OptimizeTable, RewardPartTable, RewardTable, RunFile, ScorerTable, checked_table
 from multigraft.engine.halt import Halt
 from multigraft.engine.purchases import Purchases
 from multigraft.errors import InputError, UnknownNameError
@@ -88,29 +88,11 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findi
     parts = (*grading.parts, *(guiding.parts if guiding else ()))
     pool = _pool(run_file, table, set(judges_of(parts)))
     optimiser = (table.optimizer or pool[-1]) if method.consults else None
-    needed = dict.fromkeys((*pool, *judges_of(parts), *([optimiser] if optimiser else [])))
-    tables = {model.name: model for model in run_file.models}
-    unknown = [name for name in needed if name not in tables]
-    if unknown:
-        what = "model"
-        raise UnknownNameError(what, unknown[0], tables)
-    models = {name: build_model(tables[name], run_file, logprobs=needs_logprobs(parts), progress=progress) for name in needed}
-    limits = limits_of(run_file.budget)
-    check_limits(limits, {name: built.cost for name, built in models.items()})
-    concurrency = run_file.concurrency
-    retry = RetryPolicy(max_attempts=concurrency.max_attempts, total_timeout_s=concurrency.total_timeout_s)
-    purchases = Purchases(
-        models={name: built.model for name, built in models.items()},
-        costs={name: built.cost for name, built in models.items()},
-        ledger=Ledger(limits),
-        retry=retry,
-        halt=Halt(pool),
-        places={name: built.max_in_flight for name, built in models.items()},
-        max_in_flight=concurrency.max_in_flight,
-    )
-    once, sandbox = Once(purchases), SandboxOfRun(run_file)
+    models = _models(run_file, (*pool, *judges_of(parts), *([optimiser] if optimiser else [])), parts, progress)
+    retry = RetryPolicy(max_attempts=run_file.concurrency.max_attempts, total_timeout_s=run_file.concurrency.total_timeout_s)
+    once, sandbox = Once(_purchases(run_file, models, pool, retry)), SandboxOfRun(run_file)
     surroundings = Surroundings(
-        ask_of=once.ask_of, identities={name: built.identity for name, built in models.items()}, concurrency=concurrency, sandbox=sandbox
+        ask_of=once.ask_of, identities={name: built.identity for name, built in models.items()}, concurrency=run_file.concurrency, sandbox=sandbox
     )
     caps = Caps(**table.caps.model_dump())
     return SearchPlan(
@@ -127,13 +109,36 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findi
         guide=_scorers(guiding, surroundings) if guiding else None,
         grades_cheaply=not any(repeats_itself(part) or part.model or part.endpoints for part in grading.parts),
         once=once,
-        limits=limits,
+        limits=limits_of(run_file.budget),
         scorers=surroundings.opened,
         sandbox=sandbox,
         templates=templates_of(run_file),
         retry=retry,
         questions=dealt(prompts, Sizes(table.train, table.validation, table.test), run_file.seed),
         findings=findings,
+    )
+
+
+def _models(run_file: RunFile, names: Sequence[str], parts: Sequence[ScorerTable], progress: Progress | None) -> Mapping[str, BuiltModel]:
+    tables = {model.name: model for model in run_file.models}
+    unknown = [name for name in names if name not in tables]
+    if unknown:
+        what = "model"
+        raise UnknownNameError(what, unknown[0], tables)
+    models = {name: build_model(tables[name], run_file, logprobs=needs_logprobs(parts), progress=progress) for name in dict.fromkeys(names)}
+    check_limits(limits_of(run_file.budget), {name: built.cost for name, built in models.items()})
+    return models
+
+
+def _purchases(run_file: RunFile, models: Mapping[str, BuiltModel], pool: Sequence[str], retry: RetryPolicy) -> Purchases:
+    return Purchases(
+        models={name: built.model for name, built in models.items()},
+        costs={name: built.cost for name, built in models.items()},
+        ledger=Ledger(limits_of(run_file.budget)),
+        retry=retry,
+        halt=Halt(pool),
+        places={name: built.max_in_flight for name, built in models.items()},
+        max_in_flight=run_file.concurrency.max_in_flight,
     )
 
 
