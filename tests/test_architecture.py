@@ -164,7 +164,7 @@ def test_the_architecture_page_names_the_pure_packages() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     pure = next(contract for contract in contracts if contract["name"].startswith("pure core"))["source_modules"]
     named = PAGE.read_text("utf-8").split("**Pure packages** (")[1].split(")")[0]
-    assert sorted(re.findall(r"`(\w+)`", named)) == sorted(name.removeprefix("multigraft.") for name in pure)
+    assert sorted(re.findall(r"`([\w.]+)`", named)) == sorted(name.removeprefix("multigraft.") for name in pure)
 
 
 def test_every_package_says_what_it_is() -> None:
