@@ -121,3 +121,11 @@ def test_how_long_a_search_goes_on_may_change_and_what_it_finds_may_not() -> Non
     assert of_the_results(before) == of_the_results(after)  # type: ignore[arg-type]  # plain tables
     for name, value in (("optimize", {"method": "bayes"}), ("judge", {"parts": [1]}), ("budget", {"cost_form": "exact"}), ("seed", 3)):
         assert of_the_results(before) != of_the_results(after | {name: value})  # type: ignore[arg-type]  # plain tables
+
+
+def test_votes_are_counted_as_they_will_be_when_the_graph_runs() -> None:
+    voting = search_settings_of(SearchFlags(questions="gsm8k", models="scripted:small", sinks="small,vote"))
+    assert [(part.kind, part.__pydantic_extra__) for part in voting.reward.parts] == [("final_answer", {"form": "number"})]
+    assert [part.kind for part in voting.judge.parts] == ["rules"], "the grader still says what is right"
+    named = search_settings_of(SearchFlags(questions="gsm8k", models="scripted:small", sinks="vote", reward="confidence"))
+    assert [part.kind for part in named.reward.parts] == ["confidence"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from multigraft.budget.parse import parse_limits
 from multigraft.build.rewards import parts_of
+from multigraft.cli.graph_settings import answer_form
 from multigraft.cli.optimize_caps import parse_caps, parse_split, parse_tokens, words_of
 from multigraft.cli.scorers_of import asked_models, parts_in
 from multigraft.cli.settings import add_source, allow_code, judges_added, judges_named, model_named, models_named, table_of
@@ -138,8 +139,9 @@ def _add_scorers(settings: dict[str, object], flags: SearchFlags, chosen: Mappin
             raise InputError(message, field="--judge")
         settings["judge"] = {"parts": parts}
     sinks = words_of(flags.sinks) if flags.sinks is not None else chosen.get("sinks", ())
-    if "reward" not in settings and isinstance(sinks, list | tuple) and "best" in sinks:
-        settings["reward"] = {"parts": [suggested_reward(task)]}
+    if "reward" not in settings and isinstance(sinks, list | tuple) and {"best", "vote"} & set(sinks):
+        # As a run of the graph will have it.
+        settings["reward"] = {"parts": [suggested_reward(task) if "best" in sinks else {"kind": "final_answer", "form": answer_form(settings)}]}
 
 
 def _add_models(settings: dict[str, object], flags: SearchFlags, chosen: dict[str, object]) -> None:
