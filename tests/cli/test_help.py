@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import multigraft
 from multigraft.cli.main import app
 
-COMMANDS = ["synth", "optimize", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "models", "task", "reward"]
+COMMANDS = ["synth", "optimize", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "graph", "models", "task", "reward"]
 COMMAND = Path(sys.executable).with_name("multigraft")
 NAMES = [name for name, _ in commands(app, "multigraft")]
 
@@ -25,7 +25,7 @@ def said(*arguments: str) -> Result:
     ("group", "wanted"),
     [
         ((), COMMANDS),
-        (("graph",), ["show", "cost", "draw", "count", "make"]),
+        (("graph",), ["show", "cost", "draw", "count", "make", "run"]),
         (("models",), ["list", "pull", "check"]),
         (("task",), ["list", "show", "check"]),
         (("reward",), ["serve"]),
