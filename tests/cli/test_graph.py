@@ -17,6 +17,7 @@ from multigraft.graphs.graph import Graph, Node, NodeRole
 from multigraft.graphs.graph_file import graph_of, text_of
 from multigraft.types import Json
 
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 GRAPH = Graph(
     (Node("a1", "Llama-3.2-1B"), Node("a2", "Llama-3.2-1B"), Node("f", "Llama-3.1-8B", NodeRole.FUSER), Node("dead", "odd"), Node("sink", "Llama-3.2-3B")),
     (("a1", "f"), ("a2", "f"), ("f", "sink"), ("a1", "dead")),
@@ -213,6 +214,14 @@ def test_draw(file: Path) -> None:
     terminal = said("draw", file, "--terminal", "--tokens", "202,275").stdout
     assert "█" in terminal
     assert "▶ f Llama-3.1-8B" in terminal
+
+
+def test_the_picture_in_the_documentation_is_what_its_example_draws(tmp_path: Path) -> None:
+    page = (DOCS / "graphs.md").read_text("utf-8")
+    text = page.partition("<!-- file: graph.json -->\n```json\n")[2].partition("```")[0]
+    (tmp_path / "graph.json").write_text(text, "utf-8")
+    assert said("draw", tmp_path / "graph.json", "--tokens", "202,275").exit_code == 0
+    assert (tmp_path / "graph.svg").read_text("utf-8") == (DOCS / "images" / "graph.svg").read_text("utf-8")
 
 
 COUNTS = [
