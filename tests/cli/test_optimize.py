@@ -130,7 +130,7 @@ def test_changed_settings_are_refused_and_a_longer_search_is_not(folder: Path) -
 def test_changed_questions_are_refused(folder: Path) -> None:
     assert optimize(folder, "--budget", "units=9", "-q").code == 0
     questions = (folder / "questions.jsonl").read_text()
-    (folder / "questions.jsonl").write_text(questions.replace("Question 1:", "Another question:"))
+    (folder / "questions.jsonl").write_text(questions.replace("Question", "Riddle"))
     done = optimize(folder, "--budget", "units=9", "-q")
     assert done.code == 2
     assert "the questions are not those it was started with" in done.err
