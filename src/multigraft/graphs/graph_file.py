@@ -112,9 +112,7 @@ class _Reader:
 
     def _node(self, place: str, item: Json) -> Node:
         if not isinstance(item, dict):
-            raise self._mistake(
-                field=place, message=f'this is {_kind(item)}; a node is an object like {{"id": "a1", "model": "llama", "role": "assistant"}}'
-            )
+            raise self._mistake(field=place, message=f'this is {_kind(item)}; a node is an object like {{"id": "a1", "model": "llama", "role": "assistant"}}')
         for name in item:
             if name not in _NODE_FIELDS:
                 raise self._mistake(field=f"{place}.{name}", message=f"there is no such field; a node has {', '.join(_NODE_FIELDS)}")
