@@ -91,7 +91,7 @@ def test_much_to_read_confuses_a_small_model_first() -> None:
     task = replace(TASK, overload=0.5, growth=0.4)
     assert confusion(task, SMALL, 4.0) == pytest.approx(0.25)
     assert confusion(task, SMALL, 40.0) == pytest.approx(0.5)
-    assert confusion(task, SMALL, 1.0) == pytest.approx(0.5 / (1 + exp(3)))
+    assert confusion(task, SMALL, 1.0) == pytest.approx(0.5 / (1 + exp(6)))
     assert confusion(task, LARGE, 8.0) < confusion(task, SMALL, 8.0)
 
 

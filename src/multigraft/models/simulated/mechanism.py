@@ -14,7 +14,7 @@ RIGHT: Final = 0
 """The right answer's number; wrong ones are 1 (the usual mistake), 2, ..."""
 
 
-STEEPNESS: Final = 4.0
+STEEPNESS: Final = 8.0
 """How suddenly clutter confuses; assumed."""
 
 

@@ -5,6 +5,7 @@ they are alike, and nodes that share a cone share their outputs, exactly as with
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import hypot
 from typing import Final, NamedTuple
 
@@ -65,7 +66,7 @@ class World:
             InputError: the graph has a model that the world does not know.
         """
         places = self._prepared(questions)
-        cones = cone_keys(graph)
+        cones = _cones(graph)
         keys = {node_id: key_of(self.seed, self.task.name, split, cone) for node_id, cone in cones.items()}
         outputs: dict[str, Output] = {}
         tokens: dict[str, tuple[Floats, Floats]] = {}
@@ -122,6 +123,11 @@ class World:
         spread = self.task.length_spread
         length: Floats = self.task.answer_tokens * numpy.exp(spread * normal(drawn) - spread * spread / 2)
         return length
+
+
+@lru_cache(maxsize=4096)
+def _cones(graph: Graph) -> Mapping[str, str]:
+    return cone_keys(graph)
 
 
 def world(name: str, seed: int = 0) -> World:
