@@ -12,8 +12,14 @@ from rich.text import Text
 
 from multigraft.build.run import Plan, opened
 from multigraft.cli.progress import watched
+from multigraft.cli.scorers_of import of_the_search
+from multigraft.cli.settings import resolved
 from multigraft.cli.signals import heeded
-from multigraft.engine.campaign import Campaign
+from multigraft.config import RunFile
+from multigraft.engine.campaign import Campaign, Tally
+from multigraft.records.disk import on_disk
+from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
+from multigraft.records.owner import owned
 from multigraft.types import Prompt
 
 Result = TypeVar("Result")
@@ -29,7 +35,43 @@ class Ending:
     """0 unless it was interrupted or no model takes calls."""
 
 
-def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool) -> Ending:
+def carried_out(
+    folder: Path,
+    run_file: RunFile,
+    plan: Plan,
+    prompts: Sequence[Prompt],
+    console: Console,
+    *,
+    quiet: bool,
+    changed: bool = False,
+    tally: Tally | None = None,
+) -> Ending:
+    """Make a run in its folder, or go on with the one that is there.
+
+    Args:
+        folder: of the run.
+        run_file: its settings, which the folder keeps.
+        plan: made of them.
+        prompts: all of them.
+        console: for progress, on stderr.
+        quiet: show none.
+        changed: the settings may differ from those that the folder has.
+        tally: what is to count the steps; None: nobody looks at each.
+
+    Raises:
+        MultigraftError: what stopped the run, unless it was an interruption.
+    """
+    with on_disk(f"making {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    with owned(folder):
+        kept = resolved(run_file)
+        if (folder / SETTINGS_NAME).is_file() and not changed:
+            refuse_changes(folder, kept, of_the_search)
+        write_settings(folder, kept)
+        return go(plan, folder, prompts, console, quiet=quiet, tally=tally)
+
+
+def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool, tally: Tally | None = None) -> Ending:
     """Work through the prompts of a run whose folder is owned.
 
     Args:
@@ -38,11 +80,12 @@ def go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *,
         prompts: all of them.
         console: for progress, on stderr.
         quiet: show none.
+        tally: what is to count the steps; None: nobody looks at each.
 
     Raises:
         MultigraftError: what stopped the run, unless it was an interruption.
     """
-    return in_a_loop(_go(plan, folder, prompts, console, quiet=quiet))
+    return in_a_loop(_go(plan, folder, prompts, console, quiet=quiet, tally=tally))
 
 
 def in_a_loop(work: Coroutine[None, None, Result]) -> Result:
@@ -55,7 +98,7 @@ def in_a_loop(work: Coroutine[None, None, Result]) -> Result:
         return runner.run(work)
 
 
-async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool) -> Ending:
+async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Console, *, quiet: bool, tally: Tally | None) -> Ending:
     running: list[Campaign] = []
     this = asyncio.current_task()
 
@@ -69,6 +112,7 @@ async def _go(plan: Plan, folder: Path, prompts: Sequence[Prompt], console: Cons
         try:
             async with opened(plan, folder) as run:
                 running.append(run.campaign)
+                run.campaign.tally = tally or run.campaign.tally
                 open_prompts = sum(prompt.prompt_id not in run.campaign.resumption.finished for prompt in prompts)
                 async with watched(console, run.campaign, open_prompts, plan.strategy.num_responses, quiet=quiet):
                     await run.campaign.run(prompts, run.unscored)

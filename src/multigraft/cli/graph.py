@@ -1,4 +1,4 @@
-"""`multigraft graph`: look at collaboration graphs, price, draw, count and make them."""
+"""`multigraft graph`: look at collaboration graphs, price, draw, count, make and run them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from multigraft.cli.errors import reported
+from multigraft.cli.graph_run import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from multigraft.graphs.graph import Graph
     from multigraft.types import Json
 
-graph = typer.Typer(help="Collaboration graphs of models: show, cost, draw, count, make.", no_args_is_help=True)
+graph = typer.Typer(help="Collaboration graphs: show, cost, draw, count, make, run.", no_args_is_help=True)
 
 GraphFile = Annotated[Path, typer.Argument(help="File of a graph, such as graph.json.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -208,6 +209,9 @@ def make(
     with boundary(InputError, f"writing {output}", OSError):
         output.write_text(text, "utf-8")
     typer.echo(json_line({"written": str(output)}) if as_json else f"wrote {output}: {shape_line(found)}")
+
+
+graph.command()(run)
 
 
 def _read(file: Path) -> "tuple[Graph, Mapping[str, Json]]":

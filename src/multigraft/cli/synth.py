@@ -128,28 +128,16 @@ def _go(folder: Path, run_file: "RunFile", prompts: "list[Prompt]", *, as_json: 
 
     from multigraft.analysis.summary import summarise
     from multigraft.build.run import plan_of
-    from multigraft.cli.going import go
+    from multigraft.cli.going import carried_out
     from multigraft.cli.json_line import json_line
     from multigraft.cli.progress import FetchBars
     from multigraft.cli.report import print_summary, summary_json
-    from multigraft.cli.scorers_of import of_the_search
-    from multigraft.cli.settings import resolved
     from multigraft.cli.text import shown
-    from multigraft.records.disk import on_disk
-    from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
-    from multigraft.records.owner import owned
     from multigraft.records.reader import RunRecord
 
     errors = Console(stderr=True, highlight=False)
     plan = plan_of(run_file, FetchBars(errors))
-    with on_disk(f"making {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-    with owned(folder):
-        kept = resolved(run_file)
-        if (folder / SETTINGS_NAME).is_file() and not changed:
-            refuse_changes(folder, kept, of_the_search)
-        write_settings(folder, kept)
-        ending = go(plan, folder, prompts, errors, quiet=quiet)
+    ending = carried_out(folder, run_file, plan, prompts, errors, quiet=quiet, changed=changed)
     with RunRecord(folder) as record:
         summary = summarise(record)
     nothing_made = not summary.answered if summary.concluded else summary.without_reward == summary.prompts

@@ -67,7 +67,7 @@ def refuse_changes(folder: Path, settings: Mapping[str, Json], shaping: Callable
         shown = "\n".join(f"  {change}" for change in changes)
         message = (
             f"{folder} was started with other settings, and answers made under different settings must not be mixed:\n{shown}\n"
-            f"Take another folder (-o), or go on with the run as it is: `multigraft resume {folder}`."
+            f"Take another folder, or go on with the run as it is: `multigraft resume {folder}`."
         )
         raise SettingsChangedError(message)
 

@@ -8,7 +8,7 @@ A node's seed is that of its cone (`graphs.cones`), so that two graphs that begi
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -109,6 +109,16 @@ class Collaboration(PlannedStrategy[CollaborationState]):
     def models(self) -> tuple[str, ...]:
         """Names of the models the graph calls, each once."""
         return tuple(dict.fromkeys(agent.node.model for agent in self._agents))
+
+    def nodes_by_seed(self, seed: int, prompt_id: str) -> Mapping[int, tuple[str, int]]:
+        """Return the node and the try (from 0) of every call that a prompt may lead to, by the call's seed.
+
+        Args:
+            seed: of the run.
+            prompt_id: identity of the prompt.
+        """
+        tries = [(agent, attempt) for agent in self._agents for attempt in range(self.tries)]
+        return {node_seed(seed, prompt_id, agent.key, attempt): (agent.node.node_id, attempt) for agent, attempt in tries}
 
     @property
     def calls_at_once(self) -> int:
