@@ -57,9 +57,8 @@ def chains(width: int, depth: int, model: str) -> Graph:
     return grid(width, depth, (model,), Node(SINK, MEDIUM))
 
 
-def random_graphs(counts: Mapping[str, int], sink: str = MEDIUM) -> Iterator[Graph]:
+def random_graphs(models: Sequence[str], sink: str = MEDIUM) -> Iterator[Graph]:
     """Graphs of a mix as the published random search makes them: few edges, and what nobody reads is read by somebody later."""
-    models = [model for model, count in counts.items() for _ in range(count)]
     for index in range(RANDOM_GRAPHS):
         draws = Draws("random graph", index, *models)
         order = draws.shuffled(models)
@@ -83,7 +82,7 @@ def mix(reported: float, **counts: int) -> Figure:
     """A reported mean over random graphs; b1, b3 and b8 count models."""
     models = {"b1": SMALL, "b3": MEDIUM, "b8": LARGE}
     name = " + ".join(f"{count} x {size[1:]}B" for size, count in counts.items())
-    return Figure(name, tuple(random_graphs({models[size]: count for size, count in counts.items()})), reported)
+    return Figure(name, tuple(random_graphs([models[size] for size, count in counts.items() for _ in range(count)])), reported)
 
 
 def replicas(reported: float, model: str, count: int) -> Figure:
