@@ -20,7 +20,7 @@ class Prices:
     def of(self, graph: Graph) -> GraphCost:
         units = sum(PRICES[node.model] * (1 + 0.1 * len(graph.read_by(node.node_id))) for node in graph.live_nodes if node.model)
         calls = sum(1 for node in graph.live_nodes if node.model)
-        return GraphCost(calls=calls, tokens=100.0 * calls, units=units, latency_s=float(len(graph.depth_of())))
+        return GraphCost(calls=calls, tokens=100.0 * calls, units=units, latency_s=1.0 + graph.depth_of()[graph.sink])
 
 
 def space_of(units: float | None = 12.0, *, max_agents: int = 6, max_in_degree: int = 4, role: NodeRole = NodeRole.ASSISTANT) -> Space:

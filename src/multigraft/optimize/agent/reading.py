@@ -20,7 +20,8 @@ _CLOSINGS: Final = ("</think>", "</thinking>", "</reasoning>")
 _OPENINGS: Final = ("<think>", "<thinking>", "<reasoning>")
 # Possessive throughout: a string that never ends must not be looked at twice.
 _IN_OBJECT: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
-_BRACES: Final = re.compile(r"[{}]")
+_IN_BROKEN_OBJECT: Final = re.compile(r"[{}\[\]]")
+_OUTSIDE: Final = re.compile(r"[{}]")
 
 
 class Read(NamedTuple):
@@ -86,7 +87,8 @@ def _spans(text: str, *, strings: bool) -> list[_Span]:
     deepest: list[int] = []
     position = 0
     square = 0
-    while match := (_IN_OBJECT if open_at and strings else _BRACES).search(text, position):
+    inside = _IN_OBJECT if strings else _IN_BROKEN_OBJECT
+    while match := (inside if open_at else _OUTSIDE).search(text, position):
         position = match.end()
         symbol = text[match.start()]
         if symbol == "{":
