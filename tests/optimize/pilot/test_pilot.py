@@ -1,23 +1,28 @@
 """A pilot of simulated tasks whose answers are known: what is run, what is concluded, what is written."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from random import Random
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from multigraft.analysis.intervals import Bootstrap, Estimate
 from multigraft.errors import InputError
-from multigraft.graphs.cost import Workload
+from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Graph, NodeRole
 from multigraft.models.simulated.costs import simulated_costs
 from multigraft.models.simulated.tasks import LARGE, MEDIUM, SMALL, TASKS
 from multigraft.models.simulated.world import world
-from multigraft.optimize.pilot.account import lines_of
+from multigraft.optimize.pilot.account import lines_of, rows_of
 from multigraft.optimize.pilot.figure import svg_of_pilot
-from multigraft.optimize.pilot.pilot_file import findings_of, text_of_pilot
-from multigraft.optimize.pilot.plan import PilotRuns, PilotSettings, pilot
+from multigraft.optimize.pilot.pilot_file import findings_of, text_of_pilot, told_by
+from multigraft.optimize.pilot.plan import planned
+from multigraft.optimize.pilot.runs import MixRuns, PilotRuns, pilot, results_of
+from multigraft.optimize.pilot.settings import PilotSettings
 from multigraft.optimize.pilot.verdict import peak, preference_of, verdict_of
 from multigraft.optimize.problem import Evaluate, Evaluation, Run, Space, Trial, sink_node
 
@@ -37,7 +42,7 @@ def ran(task: str, settings: PilotSettings) -> PilotRuns:
         trials = tuple(Trial(question, float(right)) for question, right in zip(run.questions, played.right, strict=True))
         return Evaluation(run.graph, run.split, trials, pool.costs.of(run.graph))
 
-    steps = pilot(pool, settings)
+    steps = pilot(planned(pool, settings))
     answers: tuple[Evaluation, ...] | None = None
     while True:
         try:
@@ -52,6 +57,11 @@ def ran(task: str, settings: PilotSettings) -> PilotRuns:
 def evaluation(scores: Sequence[float | None], units: float = 1.0) -> Evaluation:
     graph = Graph((sink_node(SMALL),))
     return Evaluation(graph, "train", tuple(Trial(index, score) for index, score in enumerate(scores)), GraphCost(1, 1.0, units=units))
+
+
+def runs_of(**parts: Any) -> PilotRuns:
+    nothing: dict[str, Any] = {"singles": {SMALL: evaluation([0.0, 1.0])}, "copies": {}, "grid": {}, "mixes": (), "mix_nodes": 0, "num_mixes": 0}
+    return PilotRuns(block_model=SMALL, sink=sink_node(SMALL), **nothing | parts)
 
 
 def test_every_part_is_run_on_the_same_questions() -> None:
@@ -119,9 +129,10 @@ def test_a_preference_needs_an_interval_without_zero(difference: Estimate | None
 
 
 def test_gains_are_a_unit_of_cost() -> None:
-    runs = PilotRuns(block_model=SMALL, sink=sink_node(SMALL))
-    runs.singles[SMALL] = evaluation([0.0, 1.0])
-    runs.copies = {(SMALL, 1): evaluation([0.0, 1.0], 2.0), (SMALL, 2): evaluation([1.0, 1.0], 4.0), (SMALL, 4): evaluation([None, None], 8.0)}
+    runs = runs_of(
+        singles={SMALL: evaluation([0.0, 1.0])},
+        copies={(SMALL, 1): evaluation([0.0, 1.0], 2.0), (SMALL, 2): evaluation([1.0, 1.0], 4.0), (SMALL, 4): evaluation([None, None], 8.0)},
+    )
     assert verdict_of(runs, FEW).gains == {(SMALL, 2): 0.25}
 
 
@@ -129,8 +140,73 @@ def test_wider_grids_of_the_mathematics_task_are_best_when_shallower() -> None:
     settings = PilotSettings(num_questions=600, parts=("grid",), widths=(1, 2, 3, 4), depths=(1, 2, 4, 6, 8))
     verdict = verdict_of(ran("math", settings), FEW)
     assert verdict.depth_by_width[1].setting >= verdict.depth_by_width[4].setting
-    assert verdict.depth_slope is not None
-    assert verdict.depth_slope.value < 0
+    assert verdict.trade is not None
+    assert (verdict.trade.widths, verdict.trade.depths) == ((1, 2, 3, 4), (1, 2, 4, 6))
+    assert verdict.trade.slope.value < 0
+
+
+def test_a_bound_on_width_times_depth_does_not_make_wide_graphs_look_best_shallow() -> None:
+    """Where deeper is always better, the best depth of a wide graph is the deepest that was tried, and no less than that of a narrow one."""
+    shares = {1: 20, 2: 40, 4: 60, 8: 80, 16: 100}
+    cells = {(width, depth): evaluation([1.0] * good + [0.0] * (100 - good)) for width in shares for depth, good in shares.items() if width * depth <= 16}
+    verdict = verdict_of(runs_of(grid=cells), FEW)
+    assert {width: found.setting for width, found in verdict.depth_by_width.items()} == {1: 16, 2: 8, 4: 4, 8: 2}
+    assert verdict.trade is not None
+    assert (verdict.trade.widths, verdict.trade.depths) == ((1, 2, 4), (1, 2, 4))
+    assert verdict.trade.slope.value == 0
+    assert verdict_of(runs_of(grid={(1, 1): cells[1, 1], (1, 2): cells[1, 2], (2, 1): cells[2, 1]}), FEW).trade is None
+
+
+def test_the_best_of_many_mixes_is_compared_on_questions_it_was_not_chosen_by() -> None:
+    """Of mixes that guess, the best has luck with the questions it was chosen by, and none with others."""
+    chance, few = Random(5), Bootstrap(num_resamples=20)
+
+    def guess() -> Evaluation:
+        return evaluation([float(chance.random() < 0.5) for _ in range(40)])
+
+    plain, told = [], []
+    for _ in range(40):
+        singles, guessed = {SMALL: guess(), LARGE: guess()}, [MixRuns({SMALL: count}, (guess(),)) for count in range(1, 13)]
+        verdict = verdict_of(runs_of(singles=singles, mixes=tuple(guessed), mix_nodes=8, num_mixes=12), few)
+        assert verdict.mix_difference is not None
+        plain.append(max(mix.measured.mean for mix in verdict.findings.mixes) - verdict.findings.singles[LARGE].mean)
+        told.append(verdict.mix_difference.value)
+    assert sum(plain) / 40 > 0.1
+    assert abs(sum(told) / 40) < 0.05
+    alone = verdict_of(runs_of(singles=singles, mixes=tuple(guessed[:1]), mix_nodes=8, num_mixes=1), FEW)
+    assert alone.mix_difference is not None
+    assert alone.mix_difference.value == pytest.approx(alone.findings.mixes[0].measured.mean - alone.findings.singles[LARGE].mean)
+
+
+def test_what_a_pilot_costs_is_known_before_it() -> None:
+    """Copies hold the copies before them, a chain the shorter ones: only new agents and new sinks are asked."""
+    plan = planned(space("math"), PilotSettings(num_questions=30, parts=("singles", "replicate", "width", "depth")))
+    costs = simulated_costs(TASKS["math"])
+    singles, agents, sinks = 3, 3 * 7, 3 * 4
+    wider, deeper = 8 + 1, 15 + 4
+    assert plan.expense(costs).calls == (singles + agents + sinks + wider + deeper) * 30
+    only = planned(space("math"), PilotSettings(num_questions=2, parts=("singles",)))
+    flops = sum(costs.of(graph).flops or 0.0 for graph in only.singles.values())
+    assert only.expense(costs).flops == pytest.approx(2 * flops)
+    unknown = KnownCosts({}, Workload(1, 1))
+    assert (unknown_costs := only.expense(unknown)).flops is None
+    assert unknown_costs.usd is None
+
+
+def test_a_pilot_that_has_only_begun_says_what_it_has() -> None:
+    settings = PilotSettings(num_questions=20, graphs_per_mix=2, widths=(1, 2), depths=(1, 2), copies=(1, 2))
+    whole, plan = ran("math", settings), planned(space("math"), settings)
+    singles = list(whole.singles.values())
+    begun = [*singles, *(Evaluation(graph, "train", (), GraphCost(1, 1.0)) for graph in plan.graphs[len(singles) :])]
+    verdict = verdict_of(results_of(plan, begun), FEW)
+    assert verdict.findings.singles == verdict_of(whole, FEW).findings.singles
+    assert (verdict.findings.mixes, verdict.findings.grid, verdict.width_peak, verdict.trade) == ((), {}, None, None)
+    lines = lines_of(results_of(plan, begun), verdict)
+    assert len(lines) == 1
+    assert lines[0].startswith("best alone: ")
+    assert [row.part for row in rows_of(results_of(plan, begun), verdict)] == ["singles"] * 3
+    nothing = results_of(plan, [Evaluation(graph, "train", (), GraphCost(1, 1.0)) for graph in plan.graphs])
+    assert lines_of(nothing, verdict_of(nothing, FEW)) == []
 
 
 def test_the_file_gives_back_what_an_optimiser_model_is_told() -> None:
@@ -139,6 +215,8 @@ def test_the_file_gives_back_what_an_optimiser_model_is_told() -> None:
     text = text_of_pilot(runs, verdict, Workload(202, 275), {"task": "math"})
     assert findings_of(text) == verdict.findings
     assert text == text_of_pilot(runs, verdict, Workload(202, 275), {"task": "math"})
+    assert told_by(text).questions == frozenset()
+    assert told_by(text_of_pilot(runs, verdict, Workload(202, 275), {}, ["p1", "p2"])).questions == {"p1", "p2"}
 
 
 @pytest.mark.parametrize(
@@ -160,15 +238,35 @@ def test_a_person_reads_scores_with_intervals_and_one_verdict() -> None:
     runs = ran("math", PilotSettings(num_questions=20, graphs_per_mix=3, widths=(1, 2, 4), depths=(1, 2, 4), max_grid=8, copies=(1, 2)))
     lines = lines_of(runs, verdict_of(runs, FEW))
     assert sum(line.startswith("verdict: ") for line in lines) == 1
-    assert lines[0].startswith(f"{SMALL} alone: ")
+    assert lines[0].startswith("best alone: ")
     assert " to " in lines[0]
+    assert any(line.startswith(f"copies of {SMALL}: best at ") for line in lines)
     assert any(line.startswith(f"width of {SMALL}: best at ") for line in lines)
-    assert any("moves the best depth by" in line for line in lines)
+    assert any(line.startswith("how they trade: ") for line in lines)
+    assert "times its cost" in lines[-1]
+    rows = rows_of(runs, verdict_of(runs, FEW))
+    assert [row.name for row in rows[:4]] == [f"{SMALL} alone", f"{MEDIUM} alone", f"{LARGE} alone", f"1 x {SMALL}"]
+
+
+@pytest.mark.parametrize(
+    ("shift", "said"),
+    [(0.4, "verdict: a small ensemble; "), (-0.4, "verdict: one large model; "), (0.05, "verdict: undecided; ")],
+)
+def test_the_verdict_says_what_it_stands_on(shift: float, said: str) -> None:
+    right = round(50 + 100 * shift)
+    singles = {SMALL: evaluation([0.0] * 100), LARGE: evaluation([1.0] * 50 + [0.0] * 50, 8.0)}
+    scores = [1.0 if index * right // 100 < (index + 1) * right // 100 else 0.0 for index in range(100)]
+    runs = runs_of(singles=singles, mixes=(MixRuns({SMALL: 8}, (evaluation(scores, 12.0),)),), mix_nodes=8, num_mixes=1)
+    verdict = lines_of(runs, verdict_of(runs, FEW))[-1]
+    assert verdict.startswith(said)
+    assert f"{shift:+.1%} (" in verdict
+    assert "at 1.5 times its cost" in verdict
+    assert ("questions to tell such a difference" in verdict) == (said == "verdict: undecided; ")
 
 
 def test_the_figure_is_the_same_each_time_and_takes_names_as_text() -> None:
     runs = ran("math", PilotSettings(num_questions=20, graphs_per_mix=3, widths=(1, 2, 4), depths=(1, 2, 4), max_grid=8, copies=(1, 2)))
-    runs = PilotRuns(block_model="$x_{<b>}$", sink=runs.sink, singles={"$x_{<b>}$": runs.singles[SMALL]}, grid=runs.grid)
+    runs = replace(runs_of(singles={"$x_{<b>}$": runs.singles[SMALL]}, grid=runs.grid), block_model="$x_{<b>}$")
     verdict = verdict_of(runs, FEW)
     drawn = svg_of_pilot(runs, verdict)
     assert drawn == svg_of_pilot(runs, verdict)
@@ -186,12 +284,12 @@ def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
 
 def test_a_model_outside_the_pool_cannot_build_the_shapes() -> None:
     with pytest.raises(InputError, match="no model of the pool"):
-        next(pilot(space("math"), PilotSettings(block_model="other")))
+        planned(space("math"), PilotSettings(block_model="other"))
 
 
 def test_the_sink_of_a_pilot_is_the_first_of_the_space() -> None:
     vote = Space(models=(SMALL, MEDIUM), sinks=(sink_node("", NodeRole.VOTE),), costs=simulated_costs(TASKS["math"]))
-    steps = pilot(vote, PilotSettings(num_questions=2, parts=("width",)))
+    steps = pilot(planned(vote, PilotSettings(num_questions=2, parts=("width",))))
     first = next(steps)
     widths = steps.send(tuple(evaluation([1.0, 1.0]) for _ in first.runs))
     assert {run.graph.node("sink").role for run in widths.runs} == {NodeRole.VOTE}

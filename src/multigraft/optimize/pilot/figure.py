@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from multigraft.errors import InputError
 from multigraft.optimize.findings import Measured
-from multigraft.optimize.pilot.plan import PilotRuns
+from multigraft.optimize.pilot.runs import PilotRuns
 from multigraft.optimize.pilot.verdict import Verdict, measured
 
 if TYPE_CHECKING:

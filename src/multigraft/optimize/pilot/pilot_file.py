@@ -1,7 +1,7 @@
 """`pilot.json`: everything a pilot found, written for people and programs, and read back for an optimiser model."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,15 +10,15 @@ from multigraft.analysis.intervals import Estimate
 from multigraft.errors import InputError, boundary
 from multigraft.graphs.cost import Workload
 from multigraft.optimize.findings import Findings, Measured, Mix, Preference
-from multigraft.optimize.pilot.plan import PilotRuns
-from multigraft.optimize.pilot.verdict import Peak, Verdict, measured
+from multigraft.optimize.pilot.runs import PilotRuns
+from multigraft.optimize.pilot.verdict import Peak, Trade, Verdict, measured
 from multigraft.types import Json
 
 SCHEMA: Final = "multigraft.pilot"
 VERSION: Final = 1
 
 
-def text_of_pilot(runs: PilotRuns, verdict: Verdict, workload: Workload, about: Mapping[str, Json]) -> str:
+def text_of_pilot(runs: PilotRuns, verdict: Verdict, workload: Workload, about: Mapping[str, Json], questions: Sequence[str] = ()) -> str:
     """Write a pilot down.
 
     Args:
@@ -26,19 +26,27 @@ def text_of_pilot(runs: PilotRuns, verdict: Verdict, workload: Workload, about: 
         verdict: what follows.
         workload: tokens of a call of the task.
         about: task, models, seed and whatever else says what was measured.
+        questions: their identities, so that no search chooses or compares by what the pilot has seen.
 
     Returns:
         JSON with a schema version.
     """
+    content = content_of_pilot(runs, verdict, workload, about, questions)
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def content_of_pilot(runs: PilotRuns, verdict: Verdict, workload: Workload, about: Mapping[str, Json], questions: Sequence[str] = ()) -> dict[str, Json]:
+    """Return what `text_of_pilot` writes, for programs."""
     findings = verdict.findings
     copies = [
         {"model": model, "copies": count, **_point(measured(evaluation)), "gain_per_unit": verdict.gains.get((model, count))}
         for (model, count), evaluation in runs.copies.items()
     ]
-    content: dict[str, Json] = {
+    return {
         "schema": SCHEMA,
         "version": VERSION,
         "about": dict(about),
+        "questions": list(questions),
         "prompt_tokens": workload.prompt_tokens,
         "completion_tokens": workload.completion_tokens,
         "sink": {"model": runs.sink.model, "role": str(runs.sink.role)},
@@ -52,20 +60,33 @@ def text_of_pilot(runs: PilotRuns, verdict: Verdict, workload: Workload, about: 
         "depths": [{"depth": depth, **_point(found)} for depth, found in findings.depths.items()],
         "grid": [{"width": width, "depth": depth, **_point(found)} for (width, depth), found in findings.grid.items()],
         "peaks": {
+            "copies": {model: _peak(found) for model, found in verdict.copies_peaks.items()},
             "width": _peak(verdict.width_peak),
             "depth": _peak(verdict.depth_peak),
             "depth_by_width": {str(width): _peak(found) for width, found in verdict.depth_by_width.items()},
             "width_by_depth": {str(depth): _peak(found) for depth, found in verdict.width_by_depth.items()},
-            "depth_slope": _estimate(verdict.depth_slope),
+            "trade": _trade(verdict.trade),
         },
         "mix_less_largest": _estimate(verdict.mix_difference),
         "preference": findings.preference,
     }
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+class Told(NamedTuple):
+    """What a search takes from a pilot."""
+
+    findings: Findings
+    questions: frozenset[str]
+    """Identities of those it was made on."""
 
 
 def findings_of(text: str, file: str | None = None) -> Findings:
-    """Read the findings of a pilot back.
+    """Read the findings of a pilot back; as `told_by`."""
+    return told_by(text, file).findings
+
+
+def told_by(text: str, file: str | None = None) -> Told:
+    """Read a pilot back.
 
     Args:
         text: of a `pilot.json`.
@@ -82,7 +103,7 @@ def findings_of(text: str, file: str | None = None) -> Findings:
         first = error.errors(include_url=False)[0]
         message = f"{first['msg']}; is it a pilot.json of this version?"
         raise InputError(message, file=file, field=".".join(map(str, first["loc"])) or None) from error
-    return Findings(
+    findings = Findings(
         singles={single.model: single.measured() for single in found.singles},
         mixes=tuple(Mix(mix.counts, mix.measured()) for mix in found.mixes),
         widths={each.width: each.measured() for each in found.widths},
@@ -92,6 +113,7 @@ def findings_of(text: str, file: str | None = None) -> Findings:
         best_depth=found.peaks.depth.setting if found.peaks.depth else None,
         preference=found.preference,
     )
+    return Told(findings, frozenset(found.questions))
 
 
 class _Table(BaseModel):
@@ -146,6 +168,7 @@ class _PilotFile(_Table):
     grid: Sequence[_Cell]
     peaks: _Peaks
     preference: Preference
+    questions: Sequence[str] = ()
     schema_name: str = Field(alias="schema", pattern=f"^{SCHEMA}$")
     version: int = Field(ge=VERSION, le=VERSION)
 
@@ -156,6 +179,10 @@ def _point(found: Measured | None) -> dict[str, Json]:
 
 def _peak(found: Peak | None) -> Json:
     return None if found is None else cast("Json", found._asdict())
+
+
+def _trade(found: Trade | None) -> Json:
+    return None if found is None else {"slope": _estimate(found.slope), "widths": list(found.widths), "depths": list(found.depths)}
 
 
 def _estimate(found: Estimate | None) -> Json:

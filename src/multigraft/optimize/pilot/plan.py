@@ -1,152 +1,123 @@
-"""Which graphs a pilot runs: each model alone and copied, mixes at one budget, and the grid of widths and depths.
+"""Which graphs a pilot runs: each model alone and copied, the grid of widths and depths, and mixes at one budget.
 
-Like a search, a pilot is a generator that yields `Evaluate` steps, so the same drivers and the same record serve it. Graphs that begin alike share node
-outputs: a sweep over depths costs one long chain and its sinks.
+All of them are known before anything is asked, and so is how many calls they take: graphs that begin alike share node outputs, so a sweep over depths costs one
+long chain and its sinks.
 
 Source: arXiv 2511.00086, section 4 (the three insights) and appendix A.8; the grid follows the swarms of its public code.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import NamedTuple
 
 from multigraft.errors import InputError
 from multigraft.graphs.blocks import grid, parallel, random_graph, single
 from multigraft.graphs.canonical import graph_id
+from multigraft.graphs.cones import cone_keys
+from multigraft.graphs.cost import KnownCosts, NodeCost
 from multigraft.graphs.graph import Graph, Node
 from multigraft.optimize.combinations import combos, node_costs
-from multigraft.optimize.problem import Evaluate, Evaluation, Run, Space, Split, sink_node
+from multigraft.optimize.pilot.settings import PilotSettings
+from multigraft.optimize.problem import Space, sink_node
 from multigraft.randomness import Draws
 
-Part: TypeAlias = Literal["singles", "replicate", "mix", "width", "depth", "grid"]
-PARTS: tuple[str, ...] = get_args(Part)
 
-PilotSteps: TypeAlias = Generator[Evaluate, Any, "PilotRuns"]
-"""What `pilot` returns: answered like any search."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PilotSettings:
-    """How much a pilot looks at.
-
-    Args:
-        num_questions: of the training split, from its beginning; >= 2.
-        parts: which parts are run; single models always are.
-        copies: numbers of copies of each model side by side.
-        widths: numbers of agents side by side.
-        depths: lengths of a chain.
-        max_grid: width times depth at most.
-        block_model: model of the agents in widths, depths and grid; None: the cheapest.
-        mix_nodes: nodes of a mix beside its sink, where a dearer model counts as several of the cheapest; None: what one node of the dearest counts as.
-        max_mix_agents: agents of a mix at most; >= 1.
-        graphs_per_mix: random graphs run of each mix; >= 1.
-        max_mixes: of more mixes, this many are run, spread evenly over all; >= 1.
-        edge_probability: of an edge in those graphs; (0, 1).
-        seed: of those graphs.
-
-    Raises:
-        InputError: a setting out of its range.
-    """
-
-    num_questions: int = 100
-    parts: tuple[str, ...] = PARTS
-    copies: tuple[int, ...] = (1, 2, 4, 8)
-    widths: tuple[int, ...] = (1, 2, 4, 8, 16)
-    depths: tuple[int, ...] = (1, 2, 4, 8, 16)
-    max_grid: int = 24
-    block_model: str | None = None
-    mix_nodes: int | None = None
-    max_mix_agents: int = 16
-    graphs_per_mix: int = 10
-    max_mixes: int = 12
-    edge_probability: float = 0.3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, least in (("num_questions", 2), ("max_grid", 1), ("graphs_per_mix", 1), ("max_mixes", 1), ("mix_nodes", 1), ("max_mix_agents", 1)):
-            if getattr(self, name) is not None and getattr(self, name) < least:
-                message = f"must be at least {least}, not {getattr(self, name)}"
-                raise InputError(message, field=name)
-        for name in ("copies", "widths", "depths"):
-            values: tuple[int, ...] = getattr(self, name)
-            if not values or min(values) < 1 or sorted(set(values)) != list(values):
-                message = f"must be ascending whole numbers from 1 on, not {','.join(map(str, values))}"
-                raise InputError(message, field=name)
-        unknown = [part for part in self.parts if part not in PARTS]
-        if unknown:
-            message = f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}"
-            raise InputError(message, field="parts")
-        if not 0 < self.edge_probability < 1:
-            message = f"must be between 0 and 1, not {self.edge_probability}"
-            raise InputError(message, field="edge_probability")
-
-
-@dataclass(frozen=True, slots=True)
-class MixRuns:
+class MixPlan(NamedTuple):
     """One mix of models, in several graphs."""
 
     counts: Mapping[str, int]
-    evaluations: tuple[Evaluation, ...]
+    """Agents by model; >= 1 each."""
+    graphs: tuple[Graph, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class PilotRuns:
-    """Everything a pilot ran."""
+class Expense(NamedTuple):
+    """What a pilot costs in all, where nothing of it is known yet and no call has to be repeated."""
 
+    calls: int
+    flops: float | None
+    """None: the size of a model is not known."""
+    usd: float | None
+    """None: the price of a model is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PilotPlan:
+    """Every graph of a pilot."""
+
+    num_questions: int
     block_model: str
     """Of widths, depths and grid."""
     sink: Node
-    singles: dict[str, Evaluation] = field(default_factory=dict)
-    copies: dict[tuple[str, int], Evaluation] = field(default_factory=dict)
+    singles: Mapping[str, Graph]
+    """By model, cheapest first."""
+    copies: Mapping[tuple[str, int], Graph] = field(default_factory=dict)
     """By model and number of copies."""
-    mixes: list[MixRuns] = field(default_factory=list)
+    grid: Mapping[tuple[int, int], Graph] = field(default_factory=dict)
+    """By width and depth; widths alone stand at depth 1, depths alone at width 1."""
+    mixes: tuple[MixPlan, ...] = ()
     mix_nodes: int = 0
     """Nodes of the cheapest model that each mix counts as."""
     num_mixes: int = 0
-    """That there are at this budget; more than were run where there are many."""
-    grid: dict[tuple[int, int], Evaluation] = field(default_factory=dict)
-    """By width and depth; widths alone stand at depth 1, depths alone at width 1."""
+    """That there are at this budget; more than are run where there are many."""
+
+    @property
+    def steps(self) -> tuple[tuple[Graph, ...], ...]:
+        """The graphs in the order they are run, those of a step at once; the dearest part comes last."""
+        parts = (tuple(self.singles.values()), tuple(self.copies.values()), tuple(self.grid.values()), *(mix.graphs for mix in self.mixes))
+        return tuple(part for part in parts if part)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """All of them, in this order; equal ones as often as they are planned."""
+        return tuple(graph for step in self.steps for graph in step)
+
+    def expense(self, costs: KnownCosts) -> Expense:
+        """Add up what all graphs cost, equal nodes of them once.
+
+        Args:
+            costs: of the models, with the lengths that are expected.
+        """
+        nodes: dict[str, NodeCost] = {}
+        for graph in self.graphs:
+            keys = cone_keys(graph)
+            nodes.update((keys[node.node_id], node) for node in costs.nodes_of(graph) if node.model)
+        flops = [node.flops for node in nodes.values() if node.flops is not None]
+        usd = [node.usd for node in nodes.values() if node.usd is not None]
+        return Expense(
+            calls=len(nodes) * self.num_questions,
+            flops=sum(flops) * self.num_questions if len(flops) == len(nodes) else None,
+            usd=sum(usd) * self.num_questions if len(usd) == len(nodes) else None,
+        )
 
 
-def pilot(space: Space, settings: PilotSettings, split: Split = "train") -> PilotSteps:
-    """Run a pilot.
+def planned(space: Space, settings: PilotSettings) -> PilotPlan:
+    """Plan a pilot.
 
     Args:
         space: its pool, its first sink and its costs; its caps do not bind a pilot, whose own settings bound it.
         settings: how much is looked at.
-        split: where the questions come from.
 
-    Returns:
-        A generator of `Evaluate` steps that ends with all that was run.
+    Raises:
+        InputError: the model of widths and depths is none of the pool.
     """
-    questions = tuple(range(settings.num_questions))
-    sink = space.sinks[0]
-    block_model = settings.block_model or space.models[0]
+    sink, block_model = space.sinks[0], settings.block_model or space.models[0]
     if block_model not in space.models:
         message = f"'{block_model}' is no model of the pool; known: {', '.join(space.models)}"
         raise InputError(message, field="block_model")
-    found = PilotRuns(block_model=block_model, sink=sink)
-
-    def run(graphs: Sequence[Graph]) -> Generator[Evaluate, Any, tuple[Evaluation, ...]]:
-        return cast("tuple[Evaluation, ...]", (yield Evaluate(tuple(Run(graph, split, questions) for graph in graphs))))
-
-    singles = yield from run([single(sink_node(model)) for model in space.models])
-    found.singles.update(zip(space.models, singles, strict=True))
-    if "replicate" in settings.parts:
-        keys = [(model, count) for model in space.models for count in settings.copies]
-        copies = yield from run([parallel([model] * count, sink) for model, count in keys])
-        found.copies.update(zip(keys, copies, strict=True))
-    if "mix" in settings.parts:
-        found.mix_nodes = settings.mix_nodes or node_costs(space)[-1]
-        mixes, found.num_mixes = _mixes(space, settings, found.mix_nodes)
-        for counts in mixes:
-            evaluations = yield from run(_graphs_of_mix(counts, sink, settings))
-            found.mixes.append(MixRuns(counts, evaluations))
-    cells = _cells(settings)
-    if cells:
-        evaluations = yield from run([grid(width, depth, [block_model], sink) for width, depth in cells])
-        found.grid.update(zip(cells, evaluations, strict=True))
-    return found
+    keys = [(model, count) for model in space.models for count in settings.copies] if "replicate" in settings.parts else []
+    nodes = (settings.mix_nodes or node_costs(space)[-1]) if "mix" in settings.parts else 0
+    mixes, num_mixes = _mixes(space, settings, nodes) if nodes else ([], 0)
+    return PilotPlan(
+        num_questions=settings.num_questions,
+        block_model=block_model,
+        sink=sink,
+        singles={model: single(sink_node(model)) for model in space.models},
+        copies={(model, count): parallel([model] * count, sink) for model, count in keys},
+        grid={(width, depth): grid(width, depth, [block_model], sink) for width, depth in _cells(settings)},
+        mixes=tuple(MixPlan(counts, tuple(_graphs_of_mix(counts, sink, settings))) for counts in mixes),
+        mix_nodes=nodes,
+        num_mixes=num_mixes,
+    )
 
 
 def _cells(settings: PilotSettings) -> list[tuple[int, int]]:

@@ -1,10 +1,13 @@
 """What a pilot's runs say: curves with intervals, peaks, a preference, and how width and depth trade.
 
 Rules (arXiv 2511.00086, section 4, made explicit): a peak is the smallest setting within one standard error of the best; several small models are preferred
-where the best mix beats the largest model alone by more than the paired interval, one large model in the opposite case, and anything else is undecided.
+where the best mix beats the largest model alone by more than the paired interval, one large model in the opposite case, and anything else is undecided. How
+width and depth trade is read off as the paper does, by how the best depth changes with the width; but only where every width was tried at the same depths, as
+a bound on width times depth would otherwise make wider graphs look better shallow. And the best of several mixes is compared on questions it was not chosen by,
+as the best of many is flattered by those it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
@@ -12,7 +15,7 @@ from typing import NamedTuple
 
 from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimate_of, mean, quantile, resamples
 from multigraft.optimize.findings import Findings, Measured, Mix, Preference
-from multigraft.optimize.pilot.plan import MixRuns, PilotRuns
+from multigraft.optimize.pilot.runs import MixRuns, PilotRuns
 from multigraft.optimize.problem import Evaluation
 
 
@@ -24,6 +27,18 @@ class Peak(NamedTuple):
     low: int
     """The setting lies between this and `high` in 95% of resamples of the questions."""
     high: int
+    most: int
+    """The largest setting that was tried."""
+
+
+class Trade(NamedTuple):
+    """How the best depth changes with the width."""
+
+    slope: Estimate
+    """Change of the best depth with each further agent side by side; negative: the wider, the shallower."""
+    widths: tuple[int, ...]
+    """That it was read off, each at all of `depths`."""
+    depths: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +46,19 @@ class Verdict:
     """What follows from a pilot."""
 
     findings: Findings
+    copies_peaks: Mapping[str, Peak]
+    """Best number of copies, by model."""
     gains: Mapping[tuple[str, int], float]
     """Gain in score a unit of cost, from the number of copies before to this one, by model and copies."""
     mix_difference: Estimate | None
-    """Best mix less largest model alone, paired."""
+    """Best mix of smaller models less largest model alone, paired, on questions that the mix was not chosen by."""
     width_peak: Peak | None
     depth_peak: Peak | None
     depth_by_width: Mapping[int, Peak]
     """Best depth of every width of the grid."""
     width_by_depth: Mapping[int, Peak]
-    depth_slope: Estimate | None
-    """Change of the best depth with each further agent side by side; negative: the wider, the shallower."""
+    trade: Trade | None
+    """None: no two widths were tried at the same two depths."""
 
 
 def verdict_of(runs: PilotRuns, bootstrap: Bootstrap = DEFAULT) -> Verdict:
@@ -58,7 +75,6 @@ def verdict_of(runs: PilotRuns, bootstrap: Bootstrap = DEFAULT) -> Verdict:
     depths = {depth: runs.grid[width, depth] for width, depth in cells if width == 1}
     difference = _mix_difference(runs, mixes, bootstrap)
     width_peak, depth_peak = peak(widths, bootstrap), peak(depths, bootstrap)
-    by_width = _peaks(runs, cells, bootstrap, of_width=True)
     findings = Findings(
         singles=singles,
         mixes=tuple(Mix(mix.counts, found) for mix, found in mixes),
@@ -71,13 +87,14 @@ def verdict_of(runs: PilotRuns, bootstrap: Bootstrap = DEFAULT) -> Verdict:
     )
     return Verdict(
         findings=findings,
+        copies_peaks=_copies_peaks(runs, bootstrap),
         gains=_gains(runs),
         mix_difference=difference,
         width_peak=width_peak,
         depth_peak=depth_peak,
-        depth_by_width=by_width,
+        depth_by_width=_peaks(runs, cells, bootstrap, of_width=True),
         width_by_depth=_peaks(runs, cells, bootstrap, of_width=False),
-        depth_slope=_slope(runs, by_width, bootstrap),
+        trade=_trade(runs, cells, bootstrap),
     )
 
 
@@ -109,7 +126,7 @@ def peak(curve: Mapping[int, Evaluation], bootstrap: Bootstrap = DEFAULT) -> Pea
         return None
     best = _smallest_good(settings, columns)
     again = [_smallest_good(settings, [[column[row] for row in rows] for column in columns]) for rows in resamples(len(columns[0]), bootstrap)]
-    return Peak(best, round(quantile(again, 0.025)), round(quantile(again, 0.975)))
+    return Peak(best, round(quantile(again, 0.025)), round(quantile(again, 0.975)), settings[-1])
 
 
 def _measured(found: Estimate, units: float | None) -> Measured:
@@ -144,19 +161,40 @@ def _peaks(runs: PilotRuns, cells: Mapping[tuple[int, int], Measured], bootstrap
     return found
 
 
-def _slope(runs: PilotRuns, by_width: Mapping[int, Peak], bootstrap: Bootstrap) -> Estimate | None:
+def _copies_peaks(runs: PilotRuns, bootstrap: Bootstrap) -> dict[str, Peak]:
+    curves = {model: {count: found for (name, count), found in runs.copies.items() if name == model} for model in runs.singles}
+    return {model: found for model, curve in curves.items() if (found := peak(curve, bootstrap))}
+
+
+def _trade(runs: PilotRuns, cells: Mapping[tuple[int, int], Measured], bootstrap: Bootstrap) -> Trade | None:
     """Fit a line through the best depths over the widths, on resampled questions for its interval."""
-    widths = list(by_width)
-    if len(widths) < 2:
+    rectangle = _rectangle(cells)
+    if rectangle is None:
         return None
-    curves = [_columns({depth: runs.grid[cell] for cell in runs.grid if cell[0] == width and (depth := cell[1])}) for width in widths]
-    count = min(len(columns[0]) for _, columns in curves)
-    value = _line(widths, [by_width[width].setting for width in widths])
-    again = [
-        _line(widths, [_smallest_good(settings, [[column[row] for row in rows] for column in columns]) for settings, columns in curves])
-        for rows in resamples(count, bootstrap)
-    ]
-    return Estimate(value, quantile(again, 0.025), quantile(again, 0.975), count)
+    widths, depths = rectangle
+    scores = {(width, depth): _scores(runs.grid[width, depth]) for width in widths for depth in depths}
+    common = sorted(set.intersection(*(set(found) for found in scores.values())))
+    if len(common) < 2:
+        return None
+    columns = [[[scores[width, depth][question] for question in common] for depth in depths] for width in widths]
+
+    def slope(rows: Sequence[int]) -> float:
+        return _line(widths, [_smallest_good(depths, [[column[row] for row in rows] for column in of_width]) for of_width in columns])
+
+    again = [slope(rows) for rows in resamples(len(common), bootstrap)]
+    return Trade(Estimate(slope(range(len(common))), quantile(again, 0.025), quantile(again, 0.975), len(common)), widths, depths)
+
+
+def _rectangle(cells: Collection[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Find widths that were all tried at the same depths, as many cells as there are; None: no two widths at two depths."""
+    widths = sorted({width for width, _ in cells})
+    best: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    for count in range(2, len(widths) + 1):
+        chosen = tuple(widths[:count])
+        depths = tuple(sorted(set.intersection(*({depth for width, depth in cells if width == each} for each in chosen))))
+        if len(depths) > 1 and (best is None or count * len(depths) > len(best[0]) * len(best[1])):
+            best = chosen, depths
+    return best
 
 
 def _line(xs: Sequence[int], ys: Sequence[int]) -> float:
@@ -166,13 +204,19 @@ def _line(xs: Sequence[int], ys: Sequence[int]) -> float:
 
 def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]], bootstrap: Bootstrap) -> Estimate | None:
     largest = list(runs.singles)[-1]
-    small = [(mix, found) for mix, found in mixes if set(mix.counts) != {largest}]
+    small = [_mean_by_question(mix.evaluations) for mix, _ in mixes if set(mix.counts) != {largest}]
     if not small:
         return None
-    best, _ = max(small, key=lambda pair: pair[1].mean)
-    ours, alone = _mean_by_question(best.evaluations), _scores(runs.singles[largest])
-    common = sorted(set(ours) & set(alone))
-    return estimate_of_differences([ours[question] - alone[question] for question in common], bootstrap)
+    alone = _scores(runs.singles[largest])
+    common = sorted(set(alone).intersection(*small))
+    halves = [common[0::2], common[1::2]]
+    if min(map(len, halves)) < 1:
+        return None
+    differences: list[float] = []
+    for half, other in (halves, reversed(halves)):
+        best = max(small, key=lambda scores: mean([scores[question] for question in other]))
+        differences += [best[question] - alone[question] for question in half]
+    return estimate_of_differences(differences, bootstrap)
 
 
 def estimate_of_differences(differences: Sequence[float], bootstrap: Bootstrap = DEFAULT) -> Estimate | None:
