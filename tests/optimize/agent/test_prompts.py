@@ -38,7 +38,7 @@ def _tried(graph: Graph, right: int, of: int = 10, why: str = "") -> Tried:
     return Tried(graph, Evaluation(graph, "train", trials, SPACE.costs.of(graph)), right / of, why)
 
 
-def _situation(problem: Problem | None = None, team: Team = TEAM) -> Situation:
+def situation_of(problem: Problem | None = None, team: Team = TEAM) -> Situation:
     wide = side_by_side(team)
     deep = Graph((*team.nodes[:2], team.sink), (("a1", "a2"), ("a2", "sink")))
     return Situation(
@@ -59,7 +59,7 @@ def _data(consult: Consult) -> dict[str, Any]:
 
 
 def _all(problem: Problem, team: Team, style: Style) -> list[Consult]:
-    situation = _situation(problem, team)
+    situation = situation_of(problem, team)
     amounts = AMOUNTS[style]
     return [
         picks_consult(problem, team, options_of(problem.space, team.sink), picks=2, style=style, tried=[{"width": 1}]),
@@ -86,8 +86,8 @@ def test_nobody_s_text_can_end_the_quotation_or_leave_its_place(style: Style) ->
 
 def test_the_task_is_cut_to_a_bounded_length() -> None:
     problem = replace(problem_of(SPACE), task="x" * 100_000)
-    assert len(_data(graph_consult(_situation(problem), style="compact"))["task"]) == 300
-    assert len(_data(graph_consult(_situation(problem), style="full"))["task"]) == 2000
+    assert len(_data(graph_consult(situation_of(problem), style="compact"))["task"]) == 300
+    assert len(_data(graph_consult(situation_of(problem), style="full"))["task"]) == 2000
 
 
 def test_names_of_models_hold_no_words() -> None:
@@ -100,7 +100,7 @@ def test_names_of_models_hold_no_words() -> None:
 
 
 def test_the_feedback_tells_what_came_of_the_graphs() -> None:
-    data = _data(graph_consult(_situation(), style="full"))
+    data = _data(graph_consult(situation_of(), style="full"))
     assert data["maximise"] == "quality"
     assert data["caps"] == {"units": 20.0}
     assert data["evaluations_left"] == 7
@@ -121,8 +121,8 @@ def test_the_feedback_tells_what_came_of_the_graphs() -> None:
 
 def test_where_time_matters_it_is_told_with_the_critical_path() -> None:
     problem = replace(problem_of(SPACE), objective=QualityMinusLatency(0.1, 1.0))
-    found = [tried._replace(utility=problem.objective.utility(tried.evaluation) or 0.0) for tried in _situation().tried]
-    data = _data(graph_consult(replace(_situation(problem), tried=found), style="full"))
+    found = [tried._replace(utility=problem.objective.utility(tried.evaluation) or 0.0) for tried in situation_of().tried]
+    data = _data(graph_consult(replace(situation_of(problem), tried=found), style="full"))
     assert data["maximise"] == "utility"
     assert data["last"]["utility"] == pytest.approx(0.4 - 0.1 * 3)
     assert data["last"]["cost"]["latency_s"] == 3.0
@@ -139,11 +139,11 @@ def test_the_critical_path_goes_through_the_slowest_chain() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_insights_are_the_pilot_s_numbers_or_say_that_there_are_none(style: Style) -> None:
-    without = _data(graph_consult(_situation(), style=style))
+    without = _data(graph_consult(situation_of(), style=style))
     assert without["source"] == NO_DATA
     assert len(without["rules"]) == 3
     problem = replace(problem_of(SPACE), findings=FINDINGS)
-    shape = _data(graph_consult(_situation(problem), style=style))
+    shape = _data(graph_consult(situation_of(problem), style=style))
     assert shape["source"] == MEASURED
     assert shape["width"][1] == {"agents": 4, "quality": 0.6, "interval": [0.5, 0.7]}
     assert shape["width_and_depth"] == [{"width": 2, "depth": 2, "quality": 0.4, "interval": [0.3, 0.5]}]
@@ -181,7 +181,7 @@ def _check(schema: dict[str, Any]) -> None:
 def test_compact_prompts_fit_small_windows() -> None:
     space = replace(space_of(units=60.0, max_agents=12), max_in_degree=12)
     team = team_of(space, {"small": 8, "large": 4}, space.sinks[0])
-    situation = _situation(problem_of(space), team)
+    situation = situation_of(problem_of(space), team)
     many = replace(situation, tried=[*situation.tried] * 15)
     # Four letters a token and less of JSON: about 1,400 and 6,000 tokens.
     assert sum(len(message.content) for message in graph_consult(many, style="compact").messages) < 4500
@@ -189,7 +189,7 @@ def test_compact_prompts_fit_small_windows() -> None:
 
 
 def test_a_second_attempt_says_what_was_wrong_in_our_words() -> None:
-    first, second = graph_consult(_situation(), style="full"), graph_consult(_situation(), style="full", attempt=1, trouble="no JSON: \x1b\ud800")
+    first, second = graph_consult(situation_of(), style="full"), graph_consult(situation_of(), style="full", attempt=1, trouble="no JSON: \x1b\ud800")
     assert second.attempt == 1
     assert second.messages[1].content.startswith(first.messages[1].content)
     assert "no JSON: \\x1b\\ud800" in second.messages[1].content
@@ -202,5 +202,5 @@ def test_the_style_follows_the_size() -> None:
 def test_a_space_without_fusers_is_not_asked_for_any() -> None:
     plain = replace(SPACE, roles=SPACE.roles[:1])
     team = team_in(plain)
-    consult = tables_consult(_situation(problem_of(plain), team), amounts=AMOUNTS["full"], style="full")
+    consult = tables_consult(situation_of(problem_of(plain), team), amounts=AMOUNTS["full"], style="full")
     assert "roles" not in json.loads(consult.json_schema or "")["properties"]

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from tests.optimize.agent.teams import problem_of, space_of, standing_of, team_in
-from tests.optimize.agent.test_prompts import FINDINGS, _situation
+from tests.optimize.agent.test_prompts import FINDINGS, situation_of
 
 from multigraft.models.scripted import ScriptedModel
 from multigraft.optimize.agent.options import options_of
@@ -53,7 +53,7 @@ def test_neighbours_are_other_shapes_and_never_without_agents() -> None:
 
 
 def test_it_proposes_sound_graphs_that_were_not_tried() -> None:
-    consult = graph_consult(_situation(), style="full")
+    consult = graph_consult(situation_of(), style="full")
     first, second = _reply(consult), _reply(Consult(consult.messages, consult.json_schema, attempt=1))
     assert first["edges"] != second["edges"]
     team = team_in(space_of(units=20.0))
@@ -78,16 +78,16 @@ def test_it_picks_what_the_pilot_found_best_and_then_what_is_like_the_best_tried
 
 def test_it_answers_whatever_it_is_asked_for() -> None:
     amounts = AMOUNTS["full"]
-    critique = _reply(critique_consult(_situation(), amounts=amounts, style="full"))["critique"]
+    critique = _reply(critique_consult(situation_of(), amounts=amounts, style="full"))["critique"]
     assert "worse" in critique
-    assert _reply(rewrite_consult(_situation(), critique, amounts=amounts, style="full"))["edges"]
-    tables = _reply(tables_consult(_situation(), amounts=amounts, style="full"))
+    assert _reply(rewrite_consult(situation_of(), critique, amounts=amounts, style="full"))["edges"]
+    tables = _reply(tables_consult(situation_of(), amounts=amounts, style="full"))
     changes = {(entry["src"], entry["dst"]): entry["p"] for entry in tables["probs"]}
     assert changes == {("a1", "a2"): pytest.approx(0.1), ("a2", "sink"): pytest.approx(0.5)}, "only the second is in the best graph"
 
 
 async def test_a_scripted_model_may_answer_so() -> None:
-    consult = graph_consult(_situation(), style="compact")
+    consult = graph_consult(situation_of(), style="compact")
     request = Request(consult.messages, Sampling(), (1,), consult.json_schema)
     (sample,) = await ScriptedModel(name="optimiser", answers=sensible_script).generate(request)
     assert isinstance(sample, Completion)
