@@ -67,6 +67,9 @@ class MemoryLog(RunLog):
             raise self.error
         await asyncio.sleep(0.002)
 
+    def durable_soon(self) -> None:
+        """It is in memory."""
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -260,3 +260,33 @@ def test_no_run_and_no_record_are_told_apart(tmp_path: Path) -> None:
 
 def test_nothing_is_nothing() -> None:
     assert Amount() == NOTHING
+
+
+async def test_what_nobody_waits_for_is_on_disk_a_few_milliseconds_later(tmp_path: Path) -> None:
+    log = RunLog(folder_at(tmp_path))
+    log.append(PromptRow(0, PROMPT))
+    log.durable_soon()
+    log.durable_soon()
+    for _ in range(200):
+        await asyncio.sleep(0.01)
+        with RunRecord(tmp_path) as record:
+            if record.num_prompts():
+                break
+    else:
+        pytest.fail("nothing was written")
+    log.append(EndRow(0, "done"))
+    log.durable_soon()
+    log.close()  # writes what is left, and nothing stirs afterwards
+    await asyncio.sleep(0.02)
+
+
+async def test_a_failure_that_nobody_waited_for_is_raised_by_the_next_who_waits(tmp_path: Path) -> None:
+    log = RunLog(folder_at(tmp_path))
+    log._thread.submit(log._database.execute, "DROP TABLE ends").result()
+    log.append(EndRow(0, "done"))
+    log.durable_soon()
+    await asyncio.sleep(0.1)
+    with pytest.raises(RecordError, match="no such table: ends"):
+        await log.durable()
+    with pytest.raises(RecordError):
+        log.close()

@@ -67,10 +67,16 @@ class FakeServer:
         if refused is not None:
             return refused
         fault = self._fault(request, raw, digest)
-        if settings.latency_s and (fault is None or fault.kind not in {"status", "quota", "echo_key"}):
-            await asyncio.sleep(settings.latency_s)
         scoring = request.path.rsplit("/", 1)[-1] in {"score", "classify", "pooling", "rerank"}
         reply = score_body(body, settings, request.path) if scoring else completion_body(body, settings, chat="messages" in body)
+        usage = reply.get("usage", {})
+        latency_s = (
+            settings.latency_s
+            + settings.per_prompt_token_s * usage.get("prompt_tokens", 0)
+            + settings.per_completion_token_s * usage.get("completion_tokens", 0)
+        )
+        if latency_s and (fault is None or fault.kind not in {"status", "quota", "echo_key"}):
+            await asyncio.sleep(latency_s)
         if fault is not None:
             self.by_fault[f"{fault.kind} {fault.status}" if fault.kind == "status" else fault.kind] += 1
             return await FAULTS[fault.kind](request, fault, reply)

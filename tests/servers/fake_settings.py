@@ -31,6 +31,9 @@ class Fault:
 @dataclass
 class Settings:
     latency_s: float = 0.0
+    per_prompt_token_s: float = 0.0
+    per_completion_token_s: float = 0.0
+    """Both are added to `latency_s`, as a model takes longer for longer texts."""
     faults: list[Fault] = field(default_factory=list)
     n: str = "honour"
     """honour | ignore | refuse | more | fewer | identical | shuffled"""

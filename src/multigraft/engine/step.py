@@ -73,7 +73,7 @@ class Workshop:
             texts: responses of the prompt so far, by call id.
 
         Returns:
-            One result for each call, in order; its sample is safe in the record, unless a stop kept it from being sent; its scores are on their way there.
+            One result for each call, in order; its sample and its scores are on their way into the record, unless a stop kept it from being sent.
         """
         first, contestant = calls[0], self.contestants[calls[0].model]
         prompt = entry.prompt
@@ -100,7 +100,8 @@ class Workshop:
             if unrecorded is None:
                 self.log.append(row)
             made.append(Stepped(call, sample, spent, unrecorded=unrecorded))
-        await self.log.durable()
+        # The next call waits for all rows before its own, so nothing is paid for on the strength of a response that is not on disk.
+        self.log.durable_soon()
         if len(made) == 1:  # spares a task, which costs as much as half a request
             return [await self.score(entry, made[0], {})]
         return list(await asyncio.gather(*[self.score(entry, step, {}) for step in made]))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from multigraft.errors import RecordError
 from multigraft.records.disk import database_error
@@ -29,6 +30,10 @@ class Layout:
     """Of each table but `meta`, in the order rows are written."""
     upgrades: Mapping[int, str] = field(default_factory=dict)
     """By earlier version: statements that make this layout of it, written as in `create`."""
+
+
+SOON_S: Final = 0.005
+"""How long rows that nobody waits for may lie in memory: long enough that most join the commit of what comes next."""
 
 
 class Journal:
@@ -52,6 +57,7 @@ class Journal:
         self._rows: list[tuple[str, tuple[Value, ...]]] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._writing: asyncio.Future[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
         self.error: RecordError | None = None
         """Set once a commit failed; nothing is recorded from then on, and nothing more may be paid for."""
         try:
@@ -112,6 +118,22 @@ class Journal:
             self._writing = asyncio.ensure_future(self._write())
         await waiter
 
+    def durable_soon(self) -> None:
+        """See to it that every row appended so far is on disk a few milliseconds from now, without waiting for it.
+
+        As rows are committed in their order, whoever waits for a later one waits for these, too. A failure is raised by the next `durable`.
+        """
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(SOON_S, self._begin)
+
+    def _begin(self) -> None:
+        self._soon = None
+        if self.error is None and self._durable < self._sequence and self._writing is None:
+            nobody = asyncio.get_running_loop().create_future()
+            nobody.add_done_callback(lambda future: future.exception())
+            self._waiters.append(nobody)
+            self._writing = asyncio.ensure_future(self._write())
+
     async def _write(self) -> None:
         """Commit for as long as somebody waits; a failure is kept in `error` as well, as everybody who waits may be gone by then."""
         try:
@@ -155,6 +177,8 @@ class Journal:
         Raises:
             RecordError: what is left could not be written.
         """
+        if self._soon is not None:
+            self._soon.cancel()
         try:
             if self._rows:
                 self._thread.submit(self._commit, self._rows).result()
