@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from scipy.optimize import minimize
 
-from multigraft.graphs.blocks import grid
+from multigraft.graphs.blocks import grid, parallel
 from multigraft.graphs.graph import SINK, Edge, Graph, Node
 from multigraft.models.simulated.tasks import LARGE, MEDIUM, SMALL, TASKS, SimulatedTask
 from multigraft.models.simulated.world import World
@@ -121,7 +121,7 @@ FIGURES: Final[Mapping[str, tuple[Figure, ...]]] = {
 OPTIMA: Final[Mapping[str, tuple[tuple[tuple[int, int], tuple[tuple[int, int], ...]], ...]]] = {
     "math": (
         ((1, 8), ((1, 1), (1, 2), (1, 4), (1, 12), (1, 16))),
-        ((3, 4), ((3, 1), (3, 2), (3, 3), (3, 6), (3, 8))),
+        ((3, 4), ((3, 1), (3, 2), (3, 3), (3, 6), (3, 8), (1, 8), (2, 4), (2, 6), (4, 2), (4, 3), (4, 4), (8, 1), (8, 2))),
         ((8, 1), ((1, 1), (2, 1), (4, 1), (16, 1), (24, 1))),
     ),
     "mmlu": (),
@@ -137,6 +137,12 @@ ORDERS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "humaneval": (("1 x 8B", "1 x 3B + 3 x 1B"),),
 }
 """Which mix is better: small ones together on mathematics, a large one alone elsewhere."""
+CEILINGS: Final[Mapping[str, tuple[tuple[tuple[str, ...], float], ...]]] = {
+    "math": (((LARGE, MEDIUM), 0.54), ((LARGE,) * 2, 0.56), ((LARGE,) * 4, 0.60)),
+    "mmlu": (),
+    "humaneval": (),
+}
+"""Agents side by side, and what nothing was reported to exceed at their cost: 54 at 18 units (three of 3 billion), 56 at any budget; with some room."""
 WIDE: Final = tuple((4, depth) for depth in range(1, 7)), 0.45
 """Width 4, at its best depth within 24 agents, on mathematics."""
 
@@ -178,12 +184,14 @@ class Loss:
         figures = list(self.figures(task))
         total = sum(((reported - found) / sqrt(reported * (1 - reported) / 100)) ** 2 for _, reported, found in figures)
         by_name = {name: value for name, _, value in figures}
-        total += sum((max(0.0, by_name[worse] + 2 * CLEARLY - by_name[better]) / 0.005) ** 2 for better, worse in ORDERS[self.name])
+        total += sum((max(0.0, by_name[worse] + CLEARLY - by_name[better]) / 0.005) ** 2 for better, worse in ORDERS[self.name])
         world = World(task, 7)
         found = {cell: self.quality(world, graph) for cell, graph in self.shapes.items()}
         for best, others in OPTIMA[self.name]:
             total += sum((max(0.0, found[other] + CLEARLY - found[best]) / 0.01) ** 2 for other in others)
             total += sum((max(0.0, found[best] - FALL - found[other]) / 0.01) ** 2 for other in others if other in PLATEAUS)
+        for models, ceiling in CEILINGS[self.name]:
+            total += (max(0.0, self.quality(world, parallel(models, Node(SINK, MEDIUM))) - ceiling) / 0.03) ** 2
         if self.name == "math":
             cells, reported = WIDE
             total += ((max(found[cell] for cell in cells) - reported) / 0.05) ** 2

@@ -7,7 +7,9 @@ from benchmarks.graph_search_cases import space_of
 from multigraft.optimize.agent.sensible import sensible_reply
 from multigraft.optimize.findings import Findings
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.pilot.plan import PilotSettings, pilot
+from multigraft.optimize.pilot.plan import planned
+from multigraft.optimize.pilot.runs import pilot
+from multigraft.optimize.pilot.settings import PilotSettings
 from multigraft.optimize.pilot.verdict import verdict_of
 from multigraft.optimize.problem import Consult, Evaluation, Method, Reply
 from multigraft.optimize.simulated import SimulatedEvaluator
@@ -33,7 +35,7 @@ def findings_of(method: str, case: str, evaluator: SimulatedEvaluator, num_quest
     """Make a pilot where the method is to be told one, on the training questions."""
     if not method.endswith(PILOTED):
         return None
-    steps = pilot(space_of(case), PilotSettings(num_questions=num_questions))
+    steps = pilot(planned(space_of(case), PilotSettings(num_questions=num_questions)))
     answer: tuple[Evaluation, ...] | None = None
     while True:
         try:
