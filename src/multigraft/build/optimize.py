@@ -23,6 +23,7 @@ from multigraft.optimize.findings import Findings
 from multigraft.optimize.methods.table import method_from
 from multigraft.optimize.objectives import parse_objective
 from multigraft.optimize.once import Once
+from multigraft.optimize.pilot.pilot_file import Told
 from multigraft.optimize.problem import Method, Objective, Split, sink_node
 from multigraft.optimize.splits import Sizes, dealt
 from multigraft.prompting.render import Templates
@@ -66,13 +67,13 @@ class SearchPlan:
     findings: Findings | None
 
 
-def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findings | None = None, progress: Progress | None = None) -> SearchPlan:
-    """Check a search as a whole.
+def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], told: Told | None = None, progress: Progress | None = None) -> SearchPlan:
+    """Check a search, or a pilot, as a whole.
 
     Args:
-        run_file: with `[optimize]`, and the sizes of its splits.
+        run_file: with `[optimize]`, and the sizes of its splits; of a pilot also with `[pilot]`.
         prompts: all questions.
-        findings: of a pilot.
+        told: by a pilot.
         progress: told when weights are fetched.
 
     Raises:
@@ -114,9 +115,16 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], findings: Findi
         sandbox=sandbox,
         templates=templates_of(run_file),
         retry=retry,
-        questions=dealt(prompts, Sizes(table.train, table.validation, table.test), run_file.seed),
-        findings=findings,
+        questions=_questions(run_file, table, prompts, told),
+        findings=told.findings if told else None,
     )
+
+
+def _questions(run_file: RunFile, table: OptimizeTable, prompts: Sequence[Prompt], told: Told | None) -> Mapping[Split, tuple[Prompt, ...]]:
+    if run_file.pilot is None and min(table.train, table.validation) < 1:
+        message = f"at least one question is needed to train on, and one to choose by, not {table.train} and {table.validation}"
+        raise InputError(message, field="--split")
+    return dealt(prompts, Sizes(table.train, table.validation, table.test), run_file.seed, told.questions if told else ())
 
 
 def _models(run_file: RunFile, names: Sequence[str], parts: Sequence[ScorerTable], progress: Progress | None) -> Mapping[str, BuiltModel]:

@@ -3,12 +3,10 @@
 import asyncio
 import platform
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import orjson
 
 from multigraft import __version__
 from multigraft.budget.amount import NO_LIMITS
@@ -22,6 +20,7 @@ from multigraft.engine.step import Contestant
 from multigraft.errors import InputError
 from multigraft.graphs.blocks import single
 from multigraft.graphs.cost import KnownCosts, Workload
+from multigraft.graphs.costs import Costs
 from multigraft.optimize.archive import Archive, Entry
 from multigraft.optimize.drive import Optimiser, RealModels, drive
 from multigraft.optimize.evaluator import Evaluator
@@ -96,16 +95,22 @@ class SearchRun:
             BudgetError: nothing fits the caps.
             MultigraftError: what stopped the search; what it paid for is safe.
         """
+        async with self.timed():
+            return await self._run(noticed)
+
+    @asynccontextmanager
+    async def timed(self) -> AsyncIterator[None]:
+        """Record the seconds that the block lasts, and stop what is under way when they are spent."""
         clock = asyncio.create_task(self._clock())
         try:
-            return await self._run(noticed)
+            yield
         finally:
             clock.cancel()
             await asyncio.gather(clock, return_exceptions=True)
             self._note_session()
 
     async def _run(self, noticed: Callable[[SearchEvent], None] | None) -> Outcome:
-        measures = await self._measures()
+        measures = await self.measures()
         if measures is None:
             return Outcome(None, None, (), whole=False)
         plan, space = self.plan, self._space(measures)
@@ -128,7 +133,8 @@ class SearchRun:
         held_out = await compared(self.models, found.best.graph, rivals, plan.table.test)
         return Outcome(found, space, held_out or (), whole=held_out is not None)
 
-    async def _measures(self) -> Measures | None:
+    async def measures(self) -> Measures | None:
+        """Measure how long questions and answers are, unless that is known; None where it was stopped."""
         table = self.plan.table
         given = None if table.tokens is None else Workload(*table.tokens)
         timed = table.caps.latency_s is not None or table.objective.split(":")[0] in {"latency", "pareto"}
@@ -136,21 +142,15 @@ class SearchRun:
             return Measures(given)
         return await measured(self.models, self.store, self.plan.pool, min(table.measured_questions, table.train), given)
 
+    def costs(self, measures: Measures) -> KnownCosts:
+        """Return what graphs cost by what was measured."""
+        return KnownCosts({name: self.plan.models[name].cost for name in self.plan.pool}, measures.workload, latency=measures.latency)
+
     def _space(self, measures: Measures) -> Space:
         plan = self.plan
-        costs = KnownCosts({name: plan.models[name].cost for name in plan.pool}, measures.workload, latency=measures.latency)
-        alone = {name: costs.of(single(sink_node(name))) for name in plan.pool}
-        place = {name: index for index, name in enumerate(plan.pool)}
-
-        def price(name: str) -> tuple[float, int]:
-            cost = alone[name]
-            return next((value for value in (cost.units, cost.usd) if value is not None), 0.0), place[name]
-
-        known_units = all(cost.units is not None for cost in alone.values())
-        known_usd = all(cost.usd is not None for cost in alone.values())
-        ordered = sorted(plan.pool, key=price) if known_units or known_usd else plan.pool
+        costs = self.costs(measures)
         space = Space(
-            models=tuple(ordered),
+            models=cheapest_first(plan.pool, costs),
             sinks=plan.sinks,
             costs=costs,
             caps=plan.caps,
@@ -205,8 +205,9 @@ async def opened_search(plan: SearchPlan, folder: Path) -> AsyncIterator[SearchR
         store = Store(folder)
         stack.callback(store.close)
         once.kept_in = store
-        _settle(store, "questions", digest_of_questions(plan.questions), "the questions are not those it was started with")
-        _settle(store, "pilot", f"{key_of(repr(plan.findings)):x}", "the pilot is another one, or was not there when it was started")
+        if run_file.pilot is None:
+            _settle(store, "questions", digest_of_questions(plan.questions), "the questions are not those it was started with")
+            _settle(store, "pilot", f"{key_of(repr(plan.findings)):x}", "the pilot is another one, or was not there when it was started")
         purchases.ledger = Ledger(plan.limits, spent=store.spent())
         # What the optimiser model costs is counted apart, and paid from the same purse.
         purchases.ledger_apart = Ledger(NO_LIMITS, purchases.ledger, store.spent(apart=True))
@@ -214,7 +215,8 @@ async def opened_search(plan: SearchPlan, folder: Path) -> AsyncIterator[SearchR
             if isinstance(thing, Starting):
                 await thing.start()
         versions = {scorer.name: scorer.version for built in (plan.grader, *([plan.guide] if plan.guide else [])) for scorer in built.rewards}
-        _settle(store, "scorers", orjson.dumps(versions, option=orjson.OPT_SORT_KEYS).decode(), "answers were graded by another version of a scorer")
+        for name, version in sorted(versions.items()):
+            _settle(store, f"scorer {name}", version, f"answers were graded by another version of '{name}'")
         seconds = store.seconds()
         store.note_session(0.0, _facts(plan, versions))
         await store.durable()
@@ -232,6 +234,16 @@ async def opened_search(plan: SearchPlan, folder: Path) -> AsyncIterator[SearchR
             drain_s=run_file.concurrency.drain_s,
         )
         yield SearchRun(plan=plan, store=store, models=RealModels(evaluator, _optimiser(plan)), seconds=seconds)
+
+
+def cheapest_first(pool: Sequence[str], costs: Costs) -> tuple[str, ...]:
+    """Order models by what they cost alone, in FLOPs or dollars; as they stand where neither is known of all."""
+    alone = {name: costs.of(single(sink_node(name))) for name in pool}
+    for kind in ("units", "usd"):
+        prices = {name: value for name, cost in alone.items() if (value := getattr(cost, kind)) is not None}
+        if len(prices) == len(alone):
+            return tuple(sorted(pool, key=prices.__getitem__))
+    return tuple(pool)
 
 
 def task_of(plan: SearchPlan) -> str:

@@ -9,6 +9,7 @@ from multigraft.cli.graph import graph
 from multigraft.cli.init import init
 from multigraft.cli.models import models
 from multigraft.cli.optimize import optimize
+from multigraft.cli.pilot import pilot
 from multigraft.cli.reward import reward
 from multigraft.cli.score import score
 from multigraft.cli.show import show
@@ -40,6 +41,7 @@ def root(_version_flag: bool = typer.Option(False, "--version", callback=_versio
 
 
 app.command()(synth)
+app.command()(pilot)
 app.command()(optimize)
 app.command()(resume)
 app.command()(score)

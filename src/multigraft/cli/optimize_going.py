@@ -15,22 +15,20 @@ from multigraft.cli.json_line import json_line
 from multigraft.cli.optimize_output import print_outcome, report_of, write_outcome
 from multigraft.cli.optimize_progress import SearchWatch, watched_search
 from multigraft.cli.optimize_settings import of_the_results, sized
+from multigraft.cli.pilot_sharing import PILOT_NAME, refuse_mixing
 from multigraft.cli.progress import FetchBars
 from multigraft.cli.prompts_of import note, read_prompts
 from multigraft.cli.settings import resolved
 from multigraft.cli.signals import heeded
 from multigraft.cli.text import shown
 from multigraft.errors import InputError, boundary
-from multigraft.optimize.findings import Findings
-from multigraft.optimize.pilot.pilot_file import findings_of
+from multigraft.optimize.pilot.pilot_file import Told, told_by
 from multigraft.records.disk import on_disk
-from multigraft.records.folder import SETTINGS_NAME, refuse_changes, write_settings
+from multigraft.records.folder import PILOT_SETTINGS_NAME, SETTINGS_NAME, read_settings, refuse_changes, write_settings
 from multigraft.records.owner import owned
 
 if TYPE_CHECKING:
     from multigraft.config import RunFile
-
-PILOT_NAME = "pilot.json"
 
 
 def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test: bool = True, config: Path | None = None) -> None:
@@ -49,8 +47,10 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
     """
     errors = Console(stderr=True, highlight=False)
     prompts = read_prompts(run_file)
-    run_file = sized(run_file, len(prompts), test=test)
-    plan = search_plan_of(run_file, prompts, _findings(folder, run_file), FetchBars(errors))
+    told = _told(folder, run_file)
+    num_seen = sum(prompt.prompt_id in told.questions for prompt in prompts) if told else 0
+    run_file = sized(run_file, len(prompts), num_seen, test=test)
+    plan = search_plan_of(run_file, prompts, told, FetchBars(errors))
     if plan.optimiser is not None and plan.table.optimizer is None:
         note(f"the optimiser model is '{plan.optimiser}', the last of the pool; --optimizer names another one")
     with on_disk(f"making {folder}"):
@@ -59,6 +59,10 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
         kept = resolved(run_file)
         if (folder / SETTINGS_NAME).is_file():
             refuse_changes(folder, kept, of_the_results)
+        if (folder / PILOT_SETTINGS_NAME).is_file():
+            refuse_mixing(folder, read_settings(folder, PILOT_SETTINGS_NAME), kept)
+            if not (folder / PILOT_NAME).is_file():
+                note(f"the pilot in {folder} is not finished, and tells nothing; another folder (-o) leaves it free to be finished")
         _keep_pilot(folder, run_file)
         write_settings(folder, kept)
         outcome, ending = in_a_loop(_go(plan, folder, errors, quiet=quiet))
@@ -93,7 +97,7 @@ async def _go(plan: SearchPlan, folder: Path, console: Console, *, quiet: bool) 
             async with opened_search(plan, folder) as run:
                 running.append(run)
                 watch = SearchWatch(run)
-                async with watched_search(console, run, watch, quiet=quiet):
+                async with watched_search(console, watch, quiet=quiet):
                     outcome = await run.run(watch.notice)
         except asyncio.CancelledError:
             if interruption.exit_code is None:
@@ -108,9 +112,9 @@ async def _go(plan: SearchPlan, folder: Path, console: Console, *, quiet: bool) 
     return outcome, Ending(halt.reason, 0 if halt.out_of_time or plan.once.out_of_money else 1)
 
 
-def _findings(folder: Path, run_file: "RunFile") -> Findings | None:
+def _told(folder: Path, run_file: "RunFile") -> Told | None:
     text = _pilot_text(folder, run_file)
-    return None if text is None else findings_of(text, run_file.optimize.pilot if run_file.optimize else None)
+    return None if text is None else told_by(text, run_file.optimize.pilot if run_file.optimize else None)
 
 
 def _pilot_text(folder: Path, run_file: "RunFile") -> str | None:

@@ -1,15 +1,17 @@
-"""What a graph search looks like while it goes on: a bar with the best so far and its interval on a terminal, a line now and then elsewhere."""
+"""What a graph search, or a pilot, looks like while it goes on: a bar with the best so far on a terminal, a line now and then elsewhere."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Protocol
 
 from rich.console import Console
 from rich.text import Text
 
 from multigraft.budget.describe import describe, seconds_text
 from multigraft.build.optimize_run import SearchRun
+from multigraft.build.pilot import PilotRun
 from multigraft.cli.text import shown
 from multigraft.optimize.archive import Entry
 from multigraft.optimize.explanation import depth_of, models_of, width_of
@@ -19,6 +21,29 @@ from multigraft.optimize.search import SearchEvent
 LINE_INTERVAL_S = 30.0
 
 
+class Followed(Protocol):
+    """Something whose progress is shown."""
+
+    unit: str
+    """What is counted."""
+    lines: list[str]
+    """What happened and was not shown yet."""
+
+    @property
+    def total(self) -> int:
+        """How many there are at most."""
+        ...
+
+    @property
+    def done(self) -> int:
+        """How many of them are done."""
+        ...
+
+    def facts(self) -> str:
+        """Say how far it is, in a line."""
+        ...
+
+
 class SearchWatch:
     """Follows one search.
 
@@ -26,12 +51,24 @@ class SearchWatch:
         run: the search.
     """
 
+    unit = "graphs"
+
     def __init__(self, run: SearchRun) -> None:
         self._run = run
         self._first: tuple[float, int] | None = None
         """When the first new graph of this process was done, and how many there were."""
         self.lines: list[str] = []
         """What happened and was not shown yet."""
+
+    @property
+    def total(self) -> int:
+        """Graphs that may be evaluated."""
+        return self._run.plan.table.evaluations
+
+    @property
+    def done(self) -> int:
+        """Graphs that were."""
+        return self._run.archive.num_evaluations
 
     def notice(self, event: SearchEvent) -> None:
         """Take note of what happened."""
@@ -62,20 +99,53 @@ class SearchWatch:
         return None if not new else left * (now - self._first[0]) / new
 
 
+class PilotWatch:
+    """Follows one pilot.
+
+    Args:
+        run: the pilot.
+    """
+
+    unit = "answers"
+
+    def __init__(self, run: PilotRun) -> None:
+        self._run = run
+        self._began_s = time.monotonic()
+        self._began = run.run.plan.once.purchases.ledger.spent.calls
+        self.lines: list[str] = []
+        """What happened and was not shown yet."""
+
+    @property
+    def total(self) -> int:
+        """Graphs times questions."""
+        return self._run.trials
+
+    @property
+    def done(self) -> int:
+        """Those with a result."""
+        return self._run.trials_ended
+
+    def facts(self) -> str:
+        """Say how far it is, in a line."""
+        spent, most = self._run.run.plan.once.purchases.ledger.spent, self._run.job.expense.calls
+        new, left = spent.calls - self._began, most - spent.calls
+        eta = f", at most {seconds_text(left * (time.monotonic() - self._began_s) / new)} to go" if new > 0 and left > 0 else ""
+        return f"{self.done} of {self.total} answers of graphs, {describe(spent)}{eta}"
+
+
 @asynccontextmanager
-async def watched_search(console: Console, run: SearchRun, watch: SearchWatch, *, quiet: bool) -> AsyncIterator[None]:
-    """Show a search's progress while the block runs.
+async def watched_search(console: Console, watch: Followed, *, quiet: bool) -> AsyncIterator[None]:
+    """Show the progress of a search, or of a pilot, while the block runs.
 
     Args:
         console: on stderr.
-        run: the search.
         watch: told what happens.
         quiet: show nothing.
     """
     if quiet:
         yield
         return
-    watching = asyncio.create_task(_draw(console, run, watch) if console.is_terminal else _lines(console, watch))
+    watching = asyncio.create_task(_draw(console, watch) if console.is_terminal else _lines(console, watch))
     try:
         yield
     finally:
@@ -84,21 +154,21 @@ async def watched_search(console: Console, run: SearchRun, watch: SearchWatch, *
             await watching
 
 
-async def _draw(console: Console, run: SearchRun, watch: SearchWatch) -> None:
+async def _draw(console: Console, watch: Followed) -> None:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.fields[facts]}", markup=False), console=console, transient=True) as progress:
-        task = progress.add_task("graphs", total=run.plan.table.evaluations, facts="")
+        task = progress.add_task(watch.unit, total=watch.total, facts="")
         while True:
             for line in watch.lines:
                 progress.console.print(Text(line))
             watch.lines.clear()
-            progress.update(task, completed=run.archive.num_evaluations, facts=watch.facts())
+            progress.update(task, completed=watch.done, facts=watch.facts())
             await asyncio.sleep(0.25)
 
 
-async def _lines(console: Console, watch: SearchWatch) -> None:
+async def _lines(console: Console, watch: Followed) -> None:
     began, latest = time.monotonic(), time.monotonic()
     try:
         while True:
@@ -111,7 +181,7 @@ async def _lines(console: Console, watch: SearchWatch) -> None:
         _print_lines(console, watch)
 
 
-def _print_lines(console: Console, watch: SearchWatch) -> None:
+def _print_lines(console: Console, watch: Followed) -> None:
     for line in watch.lines:
         console.print(Text(line), soft_wrap=True)
     watch.lines.clear()

@@ -55,6 +55,13 @@ def search_settings_of(flags: SearchFlags) -> RunFile:
     Raises:
         InputError: names the file and field, or the flag, that does not fit.
     """
+    settings = merged(flags)
+    settings.pop("pilot", None)
+    return checked(settings, str(flags.run_file) if flags.run_file else None)
+
+
+def merged(flags: SearchFlags) -> dict[str, object]:
+    """Merge a run file and flags without checking them as a whole; as `search_settings_of`."""
     settings = read_run_file(flags.run_file) if flags.run_file else {}
     _add_questions(settings, flags)
     if flags.seed is not None:
@@ -68,15 +75,16 @@ def search_settings_of(flags: SearchFlags) -> RunFile:
     if flags.spend is not None:
         limits = {kind: value for kind, value in parse_limits(flags.spend)._asdict().items() if value is not None}
         settings["budget"] = table_of(settings, "budget") | limits
-    return checked(settings, str(flags.run_file) if flags.run_file else None)
+    return settings
 
 
-def sized(run_file: RunFile, num_questions: int, *, test: bool = True) -> RunFile:
+def sized(run_file: RunFile, num_questions: int, num_seen: int = 0, *, test: bool = True) -> RunFile:
     """Choose how many questions each split gets, where the user did not.
 
     Args:
         run_file: of the search.
         num_questions: that there are.
+        num_seen: of them that a pilot has seen.
         test: whether what was found is compared on questions of their own.
 
     Raises:
@@ -85,7 +93,7 @@ def sized(run_file: RunFile, num_questions: int, *, test: bool = True) -> RunFil
     table = run_file.optimize
     if table is None or (table.train and table.validation):
         return run_file if table is None or test else run_file.model_copy(update={"optimize": table.model_copy(update={"test": 0})})
-    sizes = default_sizes(num_questions)
+    sizes = default_sizes(num_questions, num_seen)
     sizes = Sizes(table.train or sizes.train, table.validation or sizes.validation, (table.test or sizes.test) if test else 0)
     return run_file.model_copy(update={"optimize": table.model_copy(update=sizes._asdict())})
 

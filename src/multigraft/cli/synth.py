@@ -101,9 +101,11 @@ def resume(
     from multigraft.cli.prompts_of import read_prompts
     from multigraft.cli.settings import restored
     from multigraft.errors import InputError
-    from multigraft.records.folder import SETTINGS_NAME, read_settings
+    from multigraft.records.folder import PILOT_SETTINGS_NAME, SETTINGS_NAME, read_settings
 
-    checked = restored(read_settings(run), str(run / SETTINGS_NAME), unsafe_no_sandbox=unsafe_no_sandbox)
+    # A search may share the folder of its pilot, which is over by then.
+    name = PILOT_SETTINGS_NAME if (run / PILOT_SETTINGS_NAME).is_file() and not (run / SETTINGS_NAME).is_file() else SETTINGS_NAME
+    checked = restored(read_settings(run, name), str(run / name), unsafe_no_sandbox=unsafe_no_sandbox)
     if budget is not None:
         limits = checked.budget.model_copy(update=parse_limits(budget)._asdict())
         checked = checked.model_copy(update={"budget": limits})
@@ -115,6 +117,11 @@ def resume(
             raise InputError(message, file=str(path))
         moved = {"task": checked.task.model_copy(update={"items": str(path)})} if checked.task else {"prompts": str(path)}
         checked = checked.model_copy(update=moved)
+    if checked.pilot is not None:
+        from multigraft.cli.pilot_going import go_on as go_on_with_pilot
+
+        go_on_with_pilot(run, checked, as_json=as_json, quiet=quiet)
+        return
     if checked.optimize is not None:
         from multigraft.cli.optimize_going import go_on
 

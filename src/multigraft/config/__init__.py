@@ -5,7 +5,7 @@ Keys are never in a run file: `key_env` names the environment variable that hold
 
 from multigraft.config.base import checked_table, read_run_file
 from multigraft.config.models import EndpointTable, ModelTable, PypiSource, SamplingTable
-from multigraft.config.optimize import CapsTable, OptimizeTable
+from multigraft.config.optimize import CapsTable, OptimizeTable, PilotTable
 from multigraft.config.run_file import (
     ConcurrencyTable,
     JudgeTable,
@@ -27,6 +27,7 @@ __all__ = [
     "LimitsTable",
     "ModelTable",
     "OptimizeTable",
+    "PilotTable",
     "PypiSource",
     "RewardPartTable",
     "RewardTable",

@@ -1,4 +1,4 @@
-"""The table of a graph search."""
+"""The tables of a graph search and of the pilot before it."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -76,3 +76,30 @@ class OptimizeTable(Table):
             message = "score_range needs two different scores: of the worst and of the best answer"
             raise ValueError(message)
         return self
+
+
+class PilotTable(Table):
+    """A pilot: what a task rewards, measured before a search; `multigraft pilot` fills this in. Its pool and what grades are those of `[optimize]`."""
+
+    questions: Annotated[int, Field(ge=0)] = 0
+    """Training questions that every graph is run on; 0: 100, or a third of all where there are fewer than 300."""
+    parts: tuple[Literal["singles", "replicate", "mix", "width", "depth", "grid"], ...] = ("singles", "replicate", "mix", "width", "depth", "grid")
+    """What is measured: copies of each model, mixes at one budget, width, depth, and both; single models always are."""
+    copies: tuple[Whole, ...] = (1, 2, 4, 8)
+    """Numbers of copies of each model side by side."""
+    widths: tuple[Whole, ...] = (1, 2, 4, 8, 16)
+    """Numbers of agents side by side."""
+    depths: tuple[Whole, ...] = (1, 2, 4, 8, 16)
+    """Lengths of a chain of agents."""
+    max_grid: Whole = 24
+    """Width times depth at most, where both are more than 1."""
+    block_model: str | None = None
+    """Model of the agents in widths, depths and grid; default: the cheapest."""
+    mix_nodes: Whole | None = None
+    """Nodes of a mix beside its sink, a dearer model counting as several of the cheapest; default: what one node of the dearest counts as."""
+    graphs_per_mix: Whole = 3
+    """Random graphs run of each mix."""
+    max_mixes: Whole = 12
+    """Of more mixes, this many are run, spread evenly over all."""
+    sink: str | None = None
+    """What ends every graph but single models: a model, `vote` or `best`; default: the middle one by cost, of two the cheaper."""

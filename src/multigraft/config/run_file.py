@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from multigraft.config.base import Positive, Table, Whole, validated
 from multigraft.config.models import EndpointTable, ModelTable, SamplingTable
-from multigraft.config.optimize import OptimizeTable
+from multigraft.config.optimize import OptimizeTable, PilotTable
 
 
 class StrategyTable(BaseModel):
@@ -184,6 +184,7 @@ class RunFile(Table):
     templates: TemplatesTable = TemplatesTable()
     concurrency: ConcurrencyTable = ConcurrencyTable()
     optimize: OptimizeTable | None = None
+    pilot: PilotTable | None = None
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> "RunFile":

@@ -104,6 +104,15 @@ class Evaluator:
         of_run = [[trial for (index, _), trial in trials.items() if trial is not None and index == place] for place in range(len(runs))]
         return tuple(self._evaluation(run, found) for run, found in zip(runs, of_run, strict=True))
 
+    def known(self, runs: Sequence[Run]) -> tuple[Evaluation, ...]:
+        """Return what is known of graphs without asking anything: an evaluation each, in order, of the trials that have ended."""
+        return tuple(self._evaluation(run, self._ended(Prepared(run.graph), run)) for run in runs)
+
+    def _ended(self, prepared: "Prepared", run: Run) -> list[Trial]:
+        name, questions = prepared.keys[prepared.graph.sink], self.questions[run.split]
+        kept = {question: self.once.store.trial(name, questions[question].prompt_id) for question in run.questions}
+        return [prepared.trial(question, found) for question, found in kept.items() if found is not None]
+
     async def _finish(self, pending: "set[asyncio.Task[Trial | None]]") -> bool:
         loop, halt = asyncio.get_running_loop(), self.once.purchases.halt
         until_s: float | None = None
@@ -132,8 +141,7 @@ class Evaluator:
             self.once.store.keep_trial(name, prompt.prompt_id, kept)
             await self.once.store.durable()
         self.watch.trials_ended += 1
-        scores = {node_id: kept.node_scores[key] for node_id, key in prepared.keys.items() if key in kept.node_scores}
-        return Trial(question, kept.score, kept.reason, scores, kept.spent, kept.latency_s)
+        return prepared.trial(question, kept)
 
 
 class Prepared:
@@ -151,6 +159,11 @@ class Prepared:
         self.sink = graph.node(graph.sink)
         self.may_win = frozenset(graph.read_by(graph.sink) if self.sink.selects else (graph.sink,))
         """Nodes whose output may be the answer."""
+
+    def trial(self, question: int, kept: KeptTrial) -> Trial:
+        """Return a trial as the graph's own nodes are called."""
+        scores = {node_id: kept.node_scores[key] for node_id, key in self.keys.items() if key in kept.node_scores}
+        return Trial(question, kept.score, kept.reason, scores, kept.spent, kept.latency_s)
 
 
 class GraphTrial:

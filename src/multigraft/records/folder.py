@@ -1,4 +1,4 @@
-"""A run's folder: `run.toml` with the settings it was started with, `log.db` with the record, `lock` for its one owner."""
+"""A run's folder: `run.toml` (of a pilot: `pilot.toml`) with the settings it was started with, `log.db` with the record, `lock` for its one owner."""
 
 import os
 import tomllib
@@ -12,6 +12,7 @@ from multigraft.records.disk import on_disk
 from multigraft.types import Json
 
 SETTINGS_NAME = "run.toml"
+PILOT_SETTINGS_NAME = "pilot.toml"
 LOG_NAME = "log.db"
 
 FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit", "task.items", "judge"})
@@ -19,28 +20,33 @@ FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit", "task
 content."""
 
 
-def read_settings(folder: Path) -> dict[str, Json]:
+def read_settings(folder: Path, name: str = SETTINGS_NAME) -> dict[str, Json]:
     """Read the settings a run was started with.
+
+    Args:
+        folder: of the run.
+        name: of the file.
 
     Raises:
         RecordError: the folder holds no run.
     """
-    path = folder / SETTINGS_NAME
+    path = folder / name
     if not path.is_file():
-        message = f"{folder}: no run here (no {SETTINGS_NAME}); start one with `multigraft synth PROMPTS -o {folder}`"
+        message = f"{folder}: no run here (no {name}); start one with `multigraft synth PROMPTS -o {folder}`"
         raise RecordError(message)
     with boundary(RecordError, f"reading {path}", OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
         return tomllib.loads(path.read_text("utf-8"))
 
 
-def write_settings(folder: Path, settings: Mapping[str, Json]) -> None:
+def write_settings(folder: Path, settings: Mapping[str, Json], name: str = SETTINGS_NAME) -> None:
     """Write the settings of a new run; complete or not at all.
 
     Args:
         folder: made where it is missing.
         settings: resolved, TOML-able, without `None` and without secrets.
+        name: of the file.
     """
-    path = folder / SETTINGS_NAME
+    path = folder / name
     unfinished = path.with_suffix(".unfinished")
     with on_disk(f"writing {path}"):
         folder.mkdir(parents=True, exist_ok=True)

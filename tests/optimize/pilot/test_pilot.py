@@ -98,7 +98,8 @@ def test_a_task_for_small_models_and_one_for_a_large_model_are_told_apart() -> N
     assert large.findings.preference == "single-large"
     assert large.mix_difference is not None
     assert small.mix_difference is not None
-    assert small.mix_difference.value > 0 > large.mix_difference.value
+    assert small.findings.preference != "single-large"
+    assert small.mix_difference.value > large.mix_difference.value + 0.05
 
 
 def test_a_peak_is_the_smallest_setting_within_one_standard_error() -> None:

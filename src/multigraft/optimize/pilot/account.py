@@ -1,14 +1,16 @@
 """A pilot in words: what was measured, row by row, and what a person should take from it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from multigraft.analysis.intervals import Estimate
 from multigraft.graphs.graph import Node
-from multigraft.optimize.findings import Measured, Mix
+from multigraft.optimize.findings import Measured, Mix, Preference
 from multigraft.optimize.pilot.runs import PilotRuns
 from multigraft.optimize.pilot.verdict import Peak, Verdict, measured
+
+_PREFERENCES: Final[Mapping[Preference, str]] = {"small-ensemble": "a small ensemble", "single-large": "one large model"}
 
 
 class Row(NamedTuple):
@@ -88,23 +90,26 @@ def _mixes(runs: PilotRuns, verdict: Verdict) -> Iterator[str]:
     if not mixes:
         return
     largest = list(runs.singles)[-1]
-    small = [mix for mix in mixes if set(mix.counts) != {largest}]
-    best = max(small or mixes, key=lambda mix: mix.measured.mean)
+    best = max(mixes, key=lambda mix: mix.measured.mean)
     shown = "" if runs.num_mixes == len(mixes) else f" of {runs.num_mixes}"
     yield f"best of {len(mixes)}{shown} mixes that count as {runs.mix_nodes} nodes: {_named(best.counts)}, {written(best.measured)}"
-    yield _verdict(verdict, best, largest)
+    yield _verdict(verdict, [mix for mix in mixes if largest not in mix.counts], largest)
 
 
-def _verdict(verdict: Verdict, best: Mix, largest: str) -> str:
+def _verdict(verdict: Verdict, small: Sequence[Mix], largest: str) -> str:
     difference, preference = verdict.mix_difference, verdict.findings.preference
-    if difference is None or difference.low is None or difference.high is None:
-        return f"verdict: undecided, as no mix could be compared with {largest} alone"
-    by = f"{difference.value:+.1%} ({difference.low:+.1%} to {difference.high:+.1%}) against {largest} alone, on questions it was not chosen by"
-    if preference == "small-ensemble":
-        return f"verdict: a small ensemble; the best mix of smaller models has {by}{_cost(verdict, best, largest)}"
-    if preference == "single-large":
-        return f"verdict: one large model; the best mix of smaller models has {by}{_cost(verdict, best, largest)}"
-    return f"verdict: undecided; the best mix of smaller models has {by}{_cost(verdict, best, largest)}{_needed(difference, difference.low, difference.high)}"
+    if not small or difference is None or difference.low is None or difference.high is None:
+        return f"verdict: undecided, as no mix of smaller models could be compared with {largest} alone"
+    best = max(small, key=lambda mix: mix.measured.mean)
+    by = f"{_change(difference.value)} ({_change(difference.low)} to {_change(difference.high)}) against {largest} alone, on questions it was not chosen by"
+    said = f"the best mix of smaller models ({_named(best.counts)}) has {by}{_cost(verdict, best, largest)}"
+    if preference == "undecided":
+        return f"verdict: undecided; {said}{_needed(difference, difference.low, difference.high)}"
+    return f"verdict: {_PREFERENCES[preference]}; {said}"
+
+
+def _change(value: float) -> str:
+    return f"{round(value, 3) + 0.0:+.1%}"  # the sum takes the sign off a zero
 
 
 def _cost(verdict: Verdict, best: Mix, largest: str) -> str:

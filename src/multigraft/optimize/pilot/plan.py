@@ -71,6 +71,25 @@ class PilotPlan:
         """All of them, in this order; equal ones as often as they are planned."""
         return tuple(graph for step in self.steps for graph in step)
 
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """Calls that each part adds to those before it, on all questions, where nothing is known yet and no call has to be repeated."""
+        parts: Mapping[str, Sequence[Graph]] = {
+            "singles": tuple(self.singles.values()),
+            "replicate": tuple(self.copies.values()),
+            "grid": tuple(self.grid.values()),
+            "mix": tuple(graph for mix in self.mixes for graph in mix.graphs),
+        }
+        met: set[str] = set()
+        added: dict[str, int] = {}
+        for part, graphs in parts.items():
+            before = len(met)
+            for graph in graphs:
+                met.update(key for node_id, key in cone_keys(graph).items() if not graph.node(node_id).selects)
+            if graphs:
+                added[part] = (len(met) - before) * self.num_questions
+        return added
+
     def expense(self, costs: KnownCosts) -> Expense:
         """Add up what all graphs cost, equal nodes of them once.
 

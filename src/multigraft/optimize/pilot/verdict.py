@@ -204,7 +204,7 @@ def _line(xs: Sequence[int], ys: Sequence[int]) -> float:
 
 def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]], bootstrap: Bootstrap) -> Estimate | None:
     largest = list(runs.singles)[-1]
-    small = [_mean_by_question(mix.evaluations) for mix, _ in mixes if set(mix.counts) != {largest}]
+    small = [_mean_by_question(mix.evaluations) for mix, _ in mixes if largest not in mix.counts]
     if not small:
         return None
     alone = _scores(runs.singles[largest])
