@@ -41,12 +41,12 @@ class Case(NamedTuple):
 CASES: Final[Mapping[str, Case]] = {
     "math-4": Case("math", 4, 8),
     "math-8": Case("math", 8, 12),
-    "mmlu-4": Case("mmlu", 4, 8),
+    "math-8-small": Case("math", 8, 12, (SMALL,)),
     "mmlu-8": Case("mmlu", 8, 12),
     "humaneval-4": Case("humaneval", 4, 8),
     "math-tiny": Case("math", 4, 2, (SMALL, MEDIUM)),
 }
-"""The last is small enough to be tried out in full."""
+"""Of four models; of the smallest alone, where only the shape counts; and one small enough to be tried out in full."""
 
 
 @lru_cache(maxsize=16)
