@@ -68,7 +68,7 @@ def test_it_picks_what_the_pilot_found_best_and_then_what_is_like_the_best_tried
     problem, team = problem_of(space_of(units=20.0), findings=FINDINGS), team_in(space_of(units=20.0))
     options = options_of(problem.space, team.sink)
     measured = _reply(picks_consult(problem, team, options, picks=2, style="full"))
-    assert measured["candidates"][0]["counts"] == {"large": 4}
+    assert [candidate["counts"] for candidate in measured["candidates"]] == [{"small": 6}, {"large": 4}], "four small ones were best, then the large one alone"
     unmeasured = _reply(picks_consult(problem_of(problem.space), team, options, picks=2, style="full"))
     assert [candidate["counts"] for candidate in unmeasured["candidates"]] == [{"small": 6}, {"large": 4}]
     tried = [{"counts": {"small": 5}, "quality": 0.5}, {"counts": {"large": 4}, "quality": 0.1}]

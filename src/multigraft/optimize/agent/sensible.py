@@ -55,11 +55,9 @@ def sensible_text(messages: Sequence[Message], json_schema: str, attempt: int = 
 
 
 def _picks(data: Mapping[str, Json], most: int) -> dict[str, Json]:
-    """Take what is most like the best so far; at first what did best in the pilot; without one, many small agents, and large ones that are still several."""
+    """Take what is most like the best so far; at first what did best in the pilot; without one, the two ends, small and large."""
     options = [_object(option) for option in _list(data.get("options"))]
-    pilot = _object(data.get("pilot"))
     prices = {str(entry.get("name")): _price(entry) for entry in map(_object, _list(data.get("models")))}
-    alone = {str(entry.get("model")): _number(entry.get("quality")) for entry in map(_object, _list(pilot.get("alone")))}
 
     def size(option: Mapping[str, Json]) -> float:
         return sum(_number(count) for count in option.values())
@@ -67,26 +65,35 @@ def _picks(data: Mapping[str, Json], most: int) -> dict[str, Json]:
     def price(option: Mapping[str, Json]) -> float:
         return sum(_number(count) * prices.get(name, 1.0) for name, count in option.items()) / max(1.0, size(option))
 
-    def quality(option: Mapping[str, Json]) -> float:
-        return sum(_number(count) * alone.get(name, 0.0) for name, count in option.items()) / max(1.0, size(option))
+    def distance(option: Mapping[str, Json], other: Mapping[str, Json]) -> float:
+        return sum(prices.get(name, 1.0) * abs(_number(option.get(name)) - _number(other.get(name))) for name in {*option, *other})
 
-    several = [option for option in options if size(option) >= 3] or options
     tried = sorted(map(_object, _list(data.get("tried"))), key=lambda entry: -_value(entry))
+    measured = _measured(_object(data.get("pilot")), options)
     if tried:
         best = _object(tried[0].get("counts"))
-
-        def distance(option: Mapping[str, Json]) -> float:
-            return sum(prices.get(name, 1.0) * abs(_number(option.get(name)) - _number(best.get(name))) for name in {*option, *best})
-
-        ranked = sorted(options, key=distance)
-    elif alone:
-        ranked = sorted(several, key=lambda option: (-quality(option), -size(option)))
+        why, ranked = "near the best", sorted(options, key=lambda option: distance(option, best))
+    elif measured:
+        nearest = [min(options, key=lambda option: distance(option, counts)) for counts in measured]
+        why, ranked = "as measured", nearest
     else:
-        pure = [option for option in several if len(option) == 1] or several
-        ranked = [max(pure, key=lambda option: (size(option), -price(option))), max(pure, key=lambda option: (price(option), size(option))), *several]
-    return {
-        "candidates": [{"why": "near the best" if tried else "as measured" if alone else "small and large", "counts": dict(option)} for option in ranked[:most]]
-    }
+        pure = [option for option in options if len(option) == 1] or options
+        why, ranked = (
+            "the two ends",
+            [max(pure, key=lambda option: (size(option), -price(option))), max(pure, key=lambda option: (price(option), size(option)))],
+        )
+    chosen = [option for place, option in enumerate(ranked) if option not in ranked[:place]]
+    return {"candidates": [{"why": why, "counts": dict(option)} for option in chosen[:most]]}
+
+
+def _measured(pilot: Mapping[str, Json], options: Sequence[Mapping[str, Json]]) -> list[Mapping[str, Json]]:
+    """List what the pilot tried, the best first: models side by side, and models alone as the option that has them only."""
+    found = [(_value(entry), _object(entry.get("counts"))) for entry in map(_object, _list(pilot.get("side_by_side")))]
+    for entry in map(_object, _list(pilot.get("alone"))):
+        alone = next((option for option in options if set(option) == {str(entry.get("model"))}), None)
+        if alone is not None:
+            found.append((_value(entry), alone))
+    return [counts for _, counts in sorted(found, key=lambda item: -item[0])]
 
 
 def _graph(data: Mapping[str, Json], attempt: int, *, with_table: bool) -> dict[str, Json]:
