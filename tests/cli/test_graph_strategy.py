@@ -110,6 +110,21 @@ def test_votes_are_counted_without_a_reference_and_without_a_reward_named(tmp_pa
     assert "the response of" in multigraft(folder, "show", "run", "0").out
 
 
+def test_a_vote_that_was_cut_off_counts_the_answers_of_both_sessions(tmp_path: Path) -> None:
+    answers = {"ann": "4", "bob": "5", "eve": "The answer is 4."}
+    models = "".join(f'[[models]]\nname = "{name}"\nkind = "scripted"\nanswers = ["{answer}"]\n' for name, answer in answers.items())
+    folder = laid_out(tmp_path, "b:bob a:ann e:eve s:/v<b,a,e", models)
+    (folder / "prompts.jsonl").write_text('{"prompt": "What is 2+2?"}\n', "utf-8")
+    for calls in (1, 2, 3):
+        cut_off = run(folder, "-c", "run.toml", "-o", "cut", "--budget", "calls=1") if calls == 1 else None
+        done = cut_off or multigraft(folder, "resume", "cut", "--budget", f"calls={calls}", "-q")
+        (record,) = records_of(folder / "cut")
+        assert (len(record.calls), record.answer is None, done.code) == (calls, calls < 3, 0 if calls == 3 else 1)
+    best = record.best()
+    assert best is not None
+    assert best.call.model in {"ann", "eve"}
+
+
 @pytest.mark.parametrize(
     ("graph", "arguments", "said"),
     [
