@@ -70,6 +70,6 @@ def whole_numbers(text: str, flag: str) -> list[int]:
     """
     words = words_of(text)
     if not words or not all(word.isdecimal() and int(word) for word in words):
-        message = f"'{text}' are no whole numbers; write them like 1,2,4,8"
+        message = f"'{text}' are no whole numbers from 1 on; write them like 1,2,4,8"
         raise InputError(message, field=flag)
     return sorted({int(word) for word in words})
