@@ -21,8 +21,8 @@ CASES: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "reinforce": ("reinforce", {}),
     "tpe": ("bayes", {"warm_up": 3}),
     "kernel": ("bayes", {"model": "kernel", "warm_up": 3, "pool": 20}),
-    "surrogate": ("surrogate", {"pool": 40}),
-    "surrogate of whole graphs": ("surrogate", {"pool": 40, "parts": False}),
+    "surrogate": ("surrogate", {"pool": 16, "neighbours": 12}),
+    "surrogate of whole graphs": ("surrogate", {"pool": 16, "neighbours": 12, "parts": False}),
 }
 
 

@@ -32,7 +32,7 @@ def test_settings_are_checked_by_name_type_and_range() -> None:
 
 
 def test_an_unknown_method_is_refused_with_a_hint() -> None:
-    with pytest.raises(UnknownNameError, match="unknown method 'reinforced'. Did you mean 'reinforce'"):
+    with pytest.raises(UnknownNameError, match=r"unknown method 'reinforced'\. Did you mean 'reinforce'"):
         method_named("reinforced")
 
 
@@ -44,7 +44,7 @@ def test_a_method_of_ones_own_is_found_by_its_entry_point(monkeypatch: pytest.Mo
     points = EntryPoints(EntryPoint(name, f"own_methods:{what}", table.ENTRY_POINT_GROUP) for name, what in (("listed", "Listed"), ("three", "number")))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     assert method_named("listed") is Listed
-    with pytest.raises(InputError, match="entry point 'three' of group multigraft.methods must name a dataclass"):
+    with pytest.raises(InputError, match=r"entry point 'three' of group multigraft\.methods must name a dataclass"):
         method_named("three")
 
 

@@ -1,7 +1,7 @@
 """How good a node's answer is, given how good those it reads are: learnt from every node evaluated, and followed from the sources to the sink of any graph.
 
 All is linear with Gaussian beliefs (Bishop, "Pattern Recognition and Machine Learning", Springer 2006, section 3.3). What is not known well, such as the
-strength of a model that nobody has asked yet, is carried along as a spread: each quality is worked out for the mean of the beliefs and for some draws from them.
+strength of a model that nobody has asked yet, is carried along as a spread: each quality is worked out for the mean of beliefs and for some draws from them.
 """
 
 from collections.abc import Mapping, Sequence
