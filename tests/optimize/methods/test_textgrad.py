@@ -44,10 +44,12 @@ def test_the_counters_of_a_useless_optimiser_add_up() -> None:
         assert set(_asked([*optimiser.consults])) == {"critique"}, "without a critique nothing is rewritten"
 
 
-def test_a_budget_without_room_for_agents_ends_at_once() -> None:
-    archive = searched("textgrad", sensible(), problem_in(World(TASKS["math"], 0), units=1.01))
-    assert archive.num_evaluations == 0
-    assert archive.best is not None, "a model alone"
+@pytest.mark.parametrize("name", ["textgrad", "maao"])
+def test_a_budget_without_room_for_agents_has_the_sink_alone(name: str) -> None:
+    archive = searched(name, sensible(), problem_in(World(TASKS["math"], 0), units=1.01))
+    assert archive.num_evaluations == 1
+    assert archive.best is not None
+    assert archive.best.graph.edges == ()
 
 
 def test_settings_out_of_range_are_refused() -> None:

@@ -14,7 +14,8 @@ from multigraft.optimize.agent.reading import read_object
 from multigraft.optimize.agent.settings import check_settings
 from multigraft.optimize.agent.trail import Trail, random_team
 from multigraft.optimize.agent.validator import Refused, why_of
-from multigraft.optimize.problem import Consult, MethodSearch, Problem, Proposal, Propose
+from multigraft.optimize.fitting import affordable_sinks
+from multigraft.optimize.problem import Consult, MethodSearch, Problem, Proposal, Propose, proposed
 from multigraft.types import Json
 
 
@@ -60,6 +61,8 @@ class Maao:
         """Alternate a sample with its gradient step, and a rewriting of the tables with the sample it leads to."""
         team = random_team(problem, "maao")
         if team is None:
+            # The budget has room for a sink alone.
+            yield from proposed(Proposal(problem.space.smallest(affordable_sinks(problem.space)[0]), "single model"))
             return
         trail = Trail(problem, team, edge_probability=self.edge_probability, learning_rate=self.learning_rate, name="maao")
         heard = True

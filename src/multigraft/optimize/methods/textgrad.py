@@ -11,7 +11,8 @@ from multigraft.optimize.agent.reading import read_object
 from multigraft.optimize.agent.settings import check_settings
 from multigraft.optimize.agent.trail import Trail, random_team
 from multigraft.optimize.agent.validator import Refused, Sound, validated, why_of
-from multigraft.optimize.problem import Consult, MethodSearch, Problem, Proposal, Propose
+from multigraft.optimize.fitting import affordable_sinks
+from multigraft.optimize.problem import Consult, MethodSearch, Problem, Proposal, Propose, proposed
 
 _CRITIQUE_CHARACTERS = 1200
 
@@ -46,6 +47,8 @@ class TextGrad:
         """Draw a graph, then criticise and rewrite the last one again and again."""
         team = random_team(problem, "textgrad")
         if team is None:
+            # The budget has room for a sink alone.
+            yield from proposed(Proposal(problem.space.smallest(affordable_sinks(problem.space)[0]), "single model"))
             return
         trail = Trail(problem, team, edge_probability=self.edge_probability, learning_rate=self.learning_rate, name="textgrad")
         first = trail.sample()
