@@ -229,3 +229,17 @@ async def test_what_a_stop_kept_from_being_graded_is_graded_later(tmp_path: Path
         (found,) = await search.evaluator.evaluate([run]) or ()
         assert found.trials[0].score is not None
         assert search.asked == 0
+
+
+async def test_what_is_known_of_a_graph_is_told_without_asking_anything(tmp_path: Path) -> None:
+    wide, deep = parallel(["m0", "m0"], sink_node("m1")), chain(["m0", "m0"], sink_node("m1"))
+    async with made(tmp_path) as search:
+        before = search.evaluator.known([Run(wide, "train", ALL)])
+        assert before[0].trials == ()
+        assert before[0].cost == search.evaluator.costs.of(wide)
+        (whole,) = await search.evaluator.evaluate([Run(wide, "train", (1, 3))]) or ()
+        asked = search.asked
+        known, unknown = search.evaluator.known([Run(wide, "train", ALL), Run(deep, "train", ALL)])
+        assert known.trials == whole.trials
+        assert unknown.trials == ()
+        assert search.asked == asked
