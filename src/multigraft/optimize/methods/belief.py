@@ -7,7 +7,7 @@ from typing import Final
 import numpy
 
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone
+from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone, noise_of
 from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Alike, Floats, Kernel, Point, Posterior, Stack, compared
 from multigraft.optimize.methods.one_step import OneStep, Step
@@ -80,12 +80,9 @@ class Belief:
             return
         points = [point for point, _ in seen]
         values = numpy.array(adjusted_means([scores for _, scores in seen]))
-        counts = numpy.array([float(len(scores)) for _, scores in seen])
-        # One right and one wrong answer more, so that few answers that agree are not taken for certainty.
-        shares = (values.clip(0.0, 1.0) * counts + 1.0) / (counts + 2.0)
-        noise = shares * (1.0 - shares) / counts
+        noise = noise_of([scores for _, scores in seen])
         self._num_learnt += 1
-        rest = values - self._stepwise(points, values, noise)
+        rest = values - self._stepwise(points, values, numpy.diag(noise))
         stack = Stack(points)
         alike = compared(stack, stack)
         self._posterior = self._likeliest(stack, alike, rest, noise)

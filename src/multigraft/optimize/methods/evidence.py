@@ -5,12 +5,17 @@ every shorter chain, of all that its sink was given to read.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import numpy
 
 from multigraft.graphs.graph import Graph, Node
 from multigraft.optimize.methods.features import Featuriser
-from multigraft.optimize.methods.gaussian import Point
+from multigraft.optimize.methods.gaussian import Floats, Point
 from multigraft.optimize.problem import Evaluation
+
+_INDEPENDENT: Final = 0.2
+"""Share of the noise that is taken for independent, as covariances of a few questions are themselves uncertain."""
 
 
 class Evidence:
@@ -103,3 +108,26 @@ def adjusted_means(scores: Sequence[Mapping[int, float]]) -> list[float]:
         offsets = {question: sum(found) / (len(found) + 1.0) for question, found in residuals.items()}
         means = [sum(score - offsets[question] for question, score in row.items()) / len(row) for row in scores]
     return means
+
+
+def noise_of(scores: Sequence[Mapping[int, float]]) -> Floats:
+    """Return the covariances of the means of rows, as they vary from question to question.
+
+    Rows on the same questions are right and wrong together: questions are easy or hard for all, and graphs share outputs. Where they agree for these reasons is
+    no evidence twice over, and how they differ is known better than how good either is.
+
+    Args:
+        scores: by question, a mapping for each row, none empty.
+    """
+    questions = {question: place for place, question in enumerate(sorted(set().union(*scores)))}
+    counts = numpy.array([float(len(row)) for row in scores])
+    deviations = numpy.zeros((len(scores), len(questions)))
+    for place, row in enumerate(scores):
+        mean = sum(row.values()) / len(row)
+        for question, score in row.items():
+            deviations[place, questions[question]] = score - mean
+    means = numpy.array([sum(row.values()) / len(row) for row in scores])
+    # One right and one wrong answer more, so that few answers that agree are not taken for certainty.
+    shares = (means.clip(0.0, 1.0) * counts + 1.0) / (counts + 2.0)
+    found: Floats = (1.0 - _INDEPENDENT) * (deviations @ deviations.T) / numpy.outer(counts, counts)
+    return found + numpy.diag(numpy.maximum(shares * (1.0 - shares) / counts - numpy.diag(found), 1e-6))

@@ -107,12 +107,12 @@ class Posterior:
         points: what was measured.
         alike: the points compared with each other.
         values: what came out.
-        noise: variance of each value.
+        noise: covariances of the values, had each point one true value.
     """
 
     def __init__(self, kernel: Kernel, points: Stack, alike: Alike, values: Floats, noise: Floats) -> None:
         self.kernel, self.points = kernel, points
-        self._cholesky = numpy.linalg.cholesky(kernel.of(alike) + numpy.diag(noise + kernel.scale * kernel.own))
+        self._cholesky = numpy.linalg.cholesky(kernel.of(alike) + noise + numpy.eye(len(points)) * kernel.scale * kernel.own)
         ones = numpy.ones(len(points))
         halves = numpy.linalg.solve(self._cholesky, numpy.stack([ones, values], axis=1))
         weight = float(halves[:, 0] @ halves[:, 0]) + _PRIOR_PRECISION

@@ -1,7 +1,7 @@
 """A Gaussian process whose kernel compares graphs by the nodes they have in common, each with what leads to it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import erf, exp, pi, sqrt
 from typing import TypeAlias
 
@@ -38,11 +38,13 @@ class KernelLearner:
         self._space, self._draws, self._drawer = space, draws, drawer
         self._xi, self._pool, self._iterations = xi, pool, iterations
         self._graphs: list[Graph] = []
+        self._kinds: list[Mapping[int, int]] = []
         self._utilities: list[float] = []
 
     def learn(self, graph: Graph, utility: float) -> None:
         """Take note of a graph evaluated."""
         self._graphs.append(graph)
+        self._kinds.append(subtrees(graph, self._iterations))
         self._utilities.append(utility)
 
     def propose(self) -> Fitted | None:
@@ -61,15 +63,12 @@ class KernelLearner:
         return candidates[int(numpy.argmax(gains))]
 
     def _improvements(self, graphs: list[Graph]) -> Floats:
-        known = [subtrees(graph, self._iterations) for graph in self._graphs]
-        asked = [subtrees(graph, self._iterations) for graph in graphs]
+        kernel, cross = likenesses(self._kinds, self._kinds), likenesses([subtrees(graph, self._iterations) for graph in graphs], self._kinds)
         values = numpy.array(self._utilities)
         spread = float(values.std()) or 1.0
         scaled = (values - values.mean()) / spread
-        kernel = numpy.array([[likeness(one, other) for other in known] for one in known])
         _, noise = max((_log_likelihood(kernel, scaled, noise), noise) for noise in _NOISES)
-        inverse = numpy.linalg.inv(kernel + noise * numpy.eye(len(known)))
-        cross = numpy.array([[likeness(one, other) for other in known] for one in asked])
+        inverse = numpy.linalg.inv(kernel + noise * numpy.eye(len(values)))
         means = cross @ inverse @ scaled
         deviations = numpy.sqrt(numpy.maximum(1.0 - numpy.einsum("ij,jk,ik->i", cross, inverse, cross), 1e-9))
         # What is exceeded is the best expected of those evaluated: the best utility is lucky.
@@ -91,10 +90,21 @@ def subtrees(graph: Graph, iterations: int) -> Counter[int]:
     return counts
 
 
-def likeness(one: Mapping[int, int], other: Mapping[int, int]) -> float:
-    """Return the cosine of two counts, in [0, 1]."""
-    common = sum(count * other[label] for label, count in one.items() if label in other)
-    return common / sqrt(sum(count * count for count in one.values()) * sum(count * count for count in other.values()))
+def likenesses(some: Sequence[Mapping[int, int]], others: Sequence[Mapping[int, int]]) -> Floats:
+    """Return the cosine of each of some counts and each of others, in [0, 1]; a row for each of the first."""
+    columns = {kind: place for place, kind in enumerate(sorted(set().union(*others)))}
+    found: Floats = _unit_rows(some, columns) @ _unit_rows(others, columns).T
+    return found
+
+
+def _unit_rows(counts: Sequence[Mapping[int, int]], columns: Mapping[int, int]) -> Floats:
+    rows = numpy.zeros((len(counts), len(columns)))
+    for place, found in enumerate(counts):
+        length = sqrt(sum(count * count for count in found.values()))
+        for kind, count in found.items():
+            if kind in columns:
+                rows[place, columns[kind]] = count / length
+    return rows
 
 
 def expected_improvement(mean: float, deviation: float) -> float:
