@@ -166,9 +166,10 @@ def known_best(name: str) -> Known:
 def keep_best(found: Mapping[str, Known]) -> None:
     """Write the best known graphs down; those of other cases stay as they are, and a better one is not overwritten."""
     rows = json.loads(BEST_FILE.read_text(encoding="utf-8")) if BEST_FILE.exists() else {}
-    for name, known in found.items():
-        if known.quality > rows.get(name, {"quality": 0.0})["quality"]:
-            rows[name] = {"quality": known.quality, "graph": json.loads(text_of(known.graph))}
+    better = {name: known for name, known in found.items() if known.quality > rows.get(name, {"quality": 0.0})["quality"]}
+    if not better:
+        return
+    rows |= {name: {"quality": known.quality, "graph": json.loads(text_of(known.graph))} for name, known in better.items()}
     BEST_FILE.parent.mkdir(exist_ok=True)
     BEST_FILE.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
