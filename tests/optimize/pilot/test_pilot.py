@@ -205,6 +205,8 @@ def test_a_pilot_that_has_only_begun_says_what_it_has() -> None:
     lines = lines_of(results_of(plan, begun), verdict)
     assert len(lines) == 1
     assert lines[0].startswith("best alone: ")
+    without = planned(space("math"), PilotSettings(num_questions=20, parts=("singles",)))
+    assert lines_of(results_of(without, singles), verdict_of(results_of(without, singles), FEW))[-1].startswith("verdict: none on small ensembles")
     assert [row.part for row in rows_of(results_of(plan, begun), verdict)] == ["singles"] * 3
     nothing = results_of(plan, [Evaluation(graph, "train", (), GraphCost(1, 1.0)) for graph in plan.graphs])
     assert lines_of(nothing, verdict_of(nothing, FEW)) == []

@@ -12,6 +12,8 @@ from multigraft.optimize.pilot.verdict import Peak, Verdict, measured
 
 _PREFERENCES: Final[Mapping[Preference, str]] = {"small-ensemble": "a small ensemble", "single-large": "one large model"}
 
+_MOST: Final = "the most tried"
+
 
 class Row(NamedTuple):
     """One thing that was measured."""
@@ -71,7 +73,8 @@ def _shapes(runs: PilotRuns, verdict: Verdict) -> Iterator[str]:
     if verdict.depth_peak is not None:
         yield f"depth of {runs.block_model}: {_peak(verdict.depth_peak)}{_at(verdict.findings.depths.get(verdict.depth_peak.setting))}"
     if len(verdict.depth_by_width) > 1:
-        best = ", ".join(f"{found.setting}{_end(found)} at width {width}" for width, found in verdict.depth_by_width.items())
+        ends = {width: f" ({_MOST})" if found.setting == found.most else "" for width, found in verdict.depth_by_width.items()}
+        best = ", ".join(f"{found.setting}{ends[width]} at width {width}" for width, found in verdict.depth_by_width.items())
         yield f"best depth of each width: {best}"
 
 
@@ -88,6 +91,8 @@ def _trade(verdict: Verdict) -> Iterator[str]:
 def _mixes(runs: PilotRuns, verdict: Verdict) -> Iterator[str]:
     mixes = verdict.findings.mixes
     if not mixes:
+        if not runs.mixes:
+            yield "verdict: none on small ensembles and large models, as no mixes were run (--parts mix)"
         return
     largest = list(runs.singles)[-1]
     best = max(mixes, key=lambda mix: mix.measured.mean)
@@ -130,12 +135,9 @@ def _named(counts: Mapping[str, int]) -> str:
 
 
 def _peak(found: Peak) -> str:
-    interval = "" if found.low == found.high == found.setting else f" ({found.low} to {found.high})"
-    return f"best at {found.setting}{interval}{_end(found)}"
-
-
-def _end(found: Peak) -> str:
-    return " (the most tried)" if found.setting == found.most else ""
+    interval = [] if found.low == found.high == found.setting else [f"{found.low} to {found.high}"]
+    said = [*interval, *([_MOST] if found.setting == found.most else [])]
+    return f"best at {found.setting}" + (f" ({'; '.join(said)})" if said else "")
 
 
 def _at(found: Measured | None) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimate_of, mean, quantile, resamples
 from multigraft.optimize.findings import Findings, Measured, Mix, Preference
+from multigraft.optimize.paired import paired
 from multigraft.optimize.pilot.runs import MixRuns, PilotRuns
 from multigraft.optimize.problem import Evaluation
 
@@ -73,7 +74,7 @@ def verdict_of(runs: PilotRuns, bootstrap: Bootstrap = DEFAULT) -> Verdict:
     cells = {cell: found for cell, evaluation in runs.grid.items() if (found := measured(evaluation, bootstrap))}
     widths = {width: runs.grid[width, depth] for width, depth in cells if depth == 1}
     depths = {depth: runs.grid[width, depth] for width, depth in cells if width == 1}
-    difference = _mix_difference(runs, mixes, bootstrap)
+    difference = _mix_difference(runs, mixes)
     width_peak, depth_peak = peak(widths, bootstrap), peak(depths, bootstrap)
     findings = Findings(
         singles=singles,
@@ -202,7 +203,7 @@ def _line(xs: Sequence[int], ys: Sequence[int]) -> float:
     return sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / sum((x - middle_x) ** 2 for x in xs)
 
 
-def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]], bootstrap: Bootstrap) -> Estimate | None:
+def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]]) -> Estimate | None:
     largest = list(runs.singles)[-1]
     small = [_mean_by_question(mix.evaluations) for mix, _ in mixes if largest not in mix.counts]
     if not small:
@@ -212,19 +213,12 @@ def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]], 
     halves = [common[0::2], common[1::2]]
     if min(map(len, halves)) < 1:
         return None
-    differences: list[float] = []
+    ours: dict[int, float] = {}
     for half, other in (halves, reversed(halves)):
         best = max(small, key=lambda scores: mean([scores[question] for question in other]))
-        differences += [best[question] - alone[question] for question in half]
-    return estimate_of_differences(differences, bootstrap)
-
-
-def estimate_of_differences(differences: Sequence[float], bootstrap: Bootstrap = DEFAULT) -> Estimate | None:
-    """Estimate a mean of paired differences by the bootstrap over questions; None for fewer than two."""
-    if len(differences) < 2:
-        return None
-    again = [mean([differences[row] for row in rows]) for rows in resamples(len(differences), bootstrap)]
-    return Estimate(mean(differences), quantile(again, 0.025), quantile(again, 0.975), len(differences))
+        ours.update((question, best[question]) for question in half)
+    found = paired([ours[question] for question in common], [alone[question] for question in common])
+    return Estimate(found.difference, found.low, found.high, found.count)
 
 
 def _gains(runs: PilotRuns) -> dict[tuple[str, int], float]:
