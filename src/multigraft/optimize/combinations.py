@@ -4,7 +4,8 @@ Source: Wang et al., arXiv 2511.00086, section 5.2 (initialisation): models of 1
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from multigraft.graphs.graph import Edge, Graph, Node
@@ -64,36 +65,48 @@ def dense_node_budget(space: Space, sink: Node) -> int:
         space: with the caps, and the most nodes and edges into one.
         sink: of the graph.
     """
-    return _largest(space, sink, dense=True)
+    return _largest(space, sink, _dense)
 
 
 def sparse_node_budget(space: Space, sink: Node) -> int:
-    """Return how many nodes of the cheapest model fit with the fewest edges: no graph that fits has more."""
-    return _largest(space, sink, dense=False)
+    """Return how many nodes of the cheapest model fit with the fewest edges: no graph that fits has more.
+
+    A chain, whose edges lead to the cheapest model, or a star, whose edges cost nothing where the sink calls no model.
+    """
+    return max(_largest(space, sink, _chain), star_node_budget(space, sink))
 
 
-def _largest(space: Space, sink: Node, *, dense: bool) -> int:
+def star_node_budget(space: Space, sink: Node) -> int:
+    """Return how many nodes of the cheapest model fit side by side, read by the sink."""
+    return _largest(space, sink, _star)
+
+
+def _largest(space: Space, sink: Node, edges_of: Callable[[Sequence[str], int], list[Edge]]) -> int:
     # More than `max_agents`, as few dear nodes may stand for many cheap ones; but within reason where nothing is capped.
     most = space.max_agents * max(node_costs(space))
-    high = 1
-    while high <= most and space.fits(_filled(space, sink, high, dense=dense)):
-        high *= 2
+
+    def too_many(size: int) -> bool:
+        ids = [*(f"a{number}" for number in range(1, size + 1)), sink.node_id]
+        nodes = (*(Node(node_id, space.models[0]) for node_id in ids[:-1]), sink)
+        return not space.fits(Graph(nodes, tuple(edges_of(ids, space.max_in_degree)), sink.node_id))
+
     # More nodes cost more, so what fits and what does not are parted by one number.
-    sizes = range(high // 2, min(high, most + 1))
-    return high // 2 + bisect_left(sizes, x=True, key=lambda size: size > 0 and not space.fits(_filled(space, sink, size, dense=dense))) - bool(sizes)
+    return bisect_left(range(1, most + 1), x=True, key=too_many)
 
 
-def _filled(space: Space, sink: Node, size: int, *, dense: bool) -> Graph:
-    ids = [f"a{number}" for number in range(1, size + 1)]
-    edges: list[Edge] = []
-    if dense:
-        for index, target in enumerate([*ids, sink.node_id]):
-            edges += [(source, target) for source in ids[max(0, index - space.max_in_degree) : index]]
-    else:
-        # A chain for what exceeds the sink's in-degree: as many edges as nodes, and no node reads more than it may.
-        wide = ids[: space.max_in_degree]
-        edges = [(source, sink.node_id) for source in wide] + [(ids[index], ids[index - len(wide)]) for index in range(len(wide), size)]
-    return Graph((*(Node(node_id, space.models[0]) for node_id in ids), sink), tuple(edges), sink.node_id)
+def _dense(ids: Sequence[str], max_in_degree: int) -> list[Edge]:
+    return [(source, target) for index, target in enumerate(ids) for source in ids[max(0, index - max_in_degree) : index]]
+
+
+def _chain(ids: Sequence[str], _max_in_degree: int) -> list[Edge]:
+    return list(pairwise(ids))
+
+
+def _star(ids: Sequence[str], max_in_degree: int) -> list[Edge]:
+    """As many chains, one step longer or shorter, as the sink may read."""
+    agents = ids[:-1]
+    wide = agents[:max_in_degree]
+    return [(source, ids[-1]) for source in wide] + [(agents[index], agents[index - len(wide)]) for index in range(len(wide), len(agents))]
 
 
 class _Fills:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from multigraft.graphs.graph import Graph, Node
 from multigraft.optimize.agent.team import Team, team_of
-from multigraft.optimize.combinations import Combination, combos, drawn_combo, node_costs, num_combos, sparse_node_budget
+from multigraft.optimize.combinations import Combination, combos, drawn_combo, node_costs, num_combos, star_node_budget
 from multigraft.optimize.problem import Space
 from multigraft.randomness import Draws
 
@@ -26,7 +26,7 @@ def options_of(space: Space, sink: Node, most: int = MOST_OPTIONS) -> tuple[Comb
     Returns:
         Counts in the order of the pool, at least one agent each; empty where the sink leaves no room for any.
     """
-    costs, budget = node_costs(space), sparse_node_budget(space, sink)
+    costs, budget = node_costs(space), star_node_budget(space, sink)
     alone = [_filled_up(space, sink, _one_hot(index, len(costs)), only=index) for index in range(len(costs))]
     if num_combos(costs, budget, most_nodes=space.max_agents) <= most:
         mixed = list(combos(costs, budget, most_nodes=space.max_agents))
