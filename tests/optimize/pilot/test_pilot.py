@@ -179,6 +179,16 @@ def test_the_best_of_many_mixes_is_compared_on_questions_it_was_not_chosen_by() 
     assert alone.mix_difference.value == pytest.approx(alone.findings.mixes[0].measured.mean - alone.findings.singles[LARGE].mean)
 
 
+def test_a_handful_of_questions_decides_nothing() -> None:
+    singles = {SMALL: evaluation([0.0] * 4), LARGE: evaluation([1.0, 0.0, 0.0, 0.0])}
+    runs = runs_of(singles=singles, mixes=(MixRuns({SMALL: 3}, (evaluation([0.5, 1.0, 0.25, 0.5]),)),), mix_nodes=3, num_mixes=1)
+    verdict = verdict_of(runs, FEW)
+    assert verdict.findings.preference == "undecided"
+    assert verdict.mix_difference == Estimate(0.3125, None, None, 4)
+    assert lines_of(runs, verdict)[-1] == f"verdict: undecided, as 4 questions are too few to compare a mix of smaller models with {LARGE} alone"
+    assert '"low": null' in text_of_pilot(runs, verdict, Workload(1, 1), {})
+
+
 def test_what_a_pilot_costs_is_known_before_it() -> None:
     """Copies hold the copies before them, a chain the shorter ones: only new agents and new sinks are asked."""
     plan = planned(space("math"), PilotSettings(num_questions=30, parts=("singles", "replicate", "width", "depth")))

@@ -103,8 +103,10 @@ def _mixes(runs: PilotRuns, verdict: Verdict) -> Iterator[str]:
 
 def _verdict(verdict: Verdict, small: Sequence[Mix], largest: str) -> str:
     difference, preference = verdict.mix_difference, verdict.findings.preference
-    if not small or difference is None or difference.low is None or difference.high is None:
+    if not small or difference is None:
         return f"verdict: undecided, as no mix of smaller models could be compared with {largest} alone"
+    if difference.low is None or difference.high is None:
+        return f"verdict: undecided, as {difference.count} questions are too few to compare a mix of smaller models with {largest} alone"
     best = max(small, key=lambda mix: mix.measured.mean)
     by = f"{_change(difference.value)} ({_change(difference.low)} to {_change(difference.high)}) against {largest} alone, on questions it was not chosen by"
     said = f"the best mix of smaller models ({_named(best.counts)}) has {by}{_cost(verdict, best, largest)}"

@@ -10,7 +10,7 @@ as the best of many is flattered by those it was.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimate_of, mean, quantile, resamples
@@ -218,7 +218,8 @@ def _mix_difference(runs: PilotRuns, mixes: Sequence[tuple[MixRuns, Measured]]) 
         best = max(small, key=lambda scores: mean([scores[question] for question in other]))
         ours.update((question, best[question]) for question in half)
     found = paired([ours[question] for question in common], [alone[question] for question in common])
-    return Estimate(found.difference, found.low, found.high, found.count)
+    low, high = (end if isfinite(end) else None for end in (found.low, found.high))
+    return Estimate(found.difference, low, high, found.count)
 
 
 def _gains(runs: PilotRuns) -> dict[tuple[str, int], float]:
