@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import multigraft
 from multigraft.cli.main import app
 
-COMMANDS = ["synth", "optimize", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "graph", "models", "task", "reward"]
+COMMANDS = ["synth", "pilot", "optimize", "resume", "score", "show", "curve", "win-rate", "export", "init", "dry-run", "graph", "models", "task", "reward"]
 COMMAND = Path(sys.executable).with_name("multigraft")
 NAMES = [name for name, _ in commands(app, "multigraft")]
 
