@@ -50,10 +50,10 @@ def pilot(
 ) -> None:
     """Measure what a task rewards, before a search.
 
-    Runs copies of each model, mixes of models, wide graphs and deep ones, and says, with intervals, how many copies help, how wide and how deep is best, how
-    the two trade, and whether several small models beat a large one. Writes pilot.json, which `multigraft optimize` in the same folder (or with --pilot) goes by,
-    and a figure. The same command again goes on where a pilot was stopped, however it was stopped; nothing is paid twice, and what is paid here is not paid
-    again by a search in the same folder.
+    Runs copies of each model, mixes of models, wide graphs and deep ones, and says, with intervals, how many copies help, how wide and how deep is best,
+    how the two trade, and whether several small models beat a large one. Writes pilot.json, which `multigraft optimize` in the same folder (or with
+    --pilot) goes by, and a figure. The same command again goes on where a pilot was stopped, however it was stopped; nothing is paid twice, and what is
+    paid here is not paid again by a search in the same folder.
 
     Example: multigraft pilot puzzles --models smollm2-135m,gemma3-270m -n 30 --parts replicate,width,depth -o graphs/first
     """
