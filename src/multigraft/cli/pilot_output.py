@@ -32,14 +32,14 @@ _PARTS: Mapping[str, str] = {
 
 
 def plan_lines(job: PilotJob) -> list[str]:
-    """Say what a pilot will run, and what it takes at most."""
+    """Say what a pilot will run, and what it takes."""
     plan, calls = job.plan, job.plan.calls
     counts = {"singles": len(plan.singles), "replicate": len(plan.copies), "grid": len(plan.grid), "mix": sum(len(mix.graphs) for mix in plan.mixes)}
     lines = [
         f"{plan.num_questions} questions; models, cheapest first: {', '.join(plan.singles)}; {sink_text(plan.sink)}",
-        *(f"  {_PARTS[part]}: {counts[part]} graphs, at most {calls_text(added)}{_of_part(job, part)}" for part, added in calls.items()),
+        *(f"  {_PARTS[part]}: {counts[part]} graphs, {calls_text(added)}{_of_part(job, part)}" for part, added in calls.items()),
     ]
-    return [*lines, f"in all at most {calls_text(job.expense.calls)}{_price(job)}; answers that are known already are not paid again"]
+    return [*lines, f"in all {calls_text(job.expense.calls)}{_price(job)}; a call that fails is made again, and what is known already is not paid again"]
 
 
 def plan_json(job: PilotJob) -> dict[str, Json]:
