@@ -27,13 +27,14 @@ def parse_setting(text: str) -> tuple[str, object]:
     return name, _parsed(value)
 
 
-def checked_settings(strategy: str, settings_class: type, settings: Mapping[str, object]) -> dict[str, object]:
+def checked_settings(strategy: str, settings_class: type, settings: Mapping[str, object], *, kind: str = "strategy") -> dict[str, object]:
     """Check names and types of settings against the fields of a strategy's dataclass; integers are taken for floats.
 
     Args:
         strategy: its name, for the message.
         settings_class: its class, a dataclass.
         settings: what was given.
+        kind: of thing it is, for the message.
 
     Raises:
         InputError: a setting the strategy does not have, or of the wrong type; the message names it and those there are.
@@ -43,10 +44,10 @@ def checked_settings(strategy: str, settings_class: type, settings: Mapping[str,
     checked: dict[str, object] = {}
     for name, value in settings.items():
         if name not in known:
-            raise UnknownNameError(what=f"setting of strategy '{strategy}'", name=name, known=known)
+            raise UnknownNameError(what=f"setting of {kind} '{strategy}'", name=name, known=known)
         fitted = _fitted(value, hints[name])
         if fitted is _MISFIT:
-            message = f"setting {name} of strategy '{strategy}' must be {_described(hints[name])}, not {value!r}. Known settings: {', '.join(sorted(known))}."
+            message = f"setting {name} of {kind} '{strategy}' must be {_described(hints[name])}, not {value!r}. Known settings: {', '.join(sorted(known))}."
             raise InputError(message)
         checked[name] = fitted
     return checked

@@ -23,9 +23,9 @@ def test_every_method_of_the_table_can_be_built(name: str) -> None:
 
 def test_settings_are_checked_by_name_type_and_range() -> None:
     assert method_from("reinforce", {"batch": 8, "learning_rate": 1}) == Reinforce(batch=8, learning_rate=1.0)
-    with pytest.raises(UnknownNameError, match="Did you mean 'batch'"):
+    with pytest.raises(UnknownNameError, match=r"unknown setting of method 'reinforce' 'batsh'\. Did you mean 'batch'"):
         method_from("reinforce", {"batsh": 8})
-    with pytest.raises(InputError, match=r"setting batch .* must be an integer, not 'many'"):
+    with pytest.raises(InputError, match=r"setting batch of method 'reinforce' must be an integer, not 'many'"):
         method_from("reinforce", {"batch": "many"})
     with pytest.raises(InputError, match="method 'reinforce': batch must be at least 2 for the baseline leave_one_out, not 1"):
         method_from("reinforce", {"batch": 1})

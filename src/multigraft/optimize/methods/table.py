@@ -75,7 +75,7 @@ def method_from(name: str, settings: Mapping[str, object]) -> Method:
     """
     method_class = method_named(name)
     build: Callable[..., Method] = method_class
-    checked = checked_settings(name, method_class, settings)
+    checked = checked_settings(name, method_class, settings, kind="method")
     try:
         return build(**checked)
     except ValueError as error:
