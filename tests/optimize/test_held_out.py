@@ -65,3 +65,12 @@ async def test_all_answer_the_same_questions_and_are_compared_pairwise(tmp_path:
         assert other.best_less_this.count == 4
         search.once.purchases.halt.stop("enough")
         assert await compared(search.real, best, [("m1 alone", single(sink_node("m1")))], 4) is None
+
+
+def test_a_model_of_unknown_size_is_not_held_against_units_of_another() -> None:
+    costs = KnownCosts({"m0": ModelCost(SMALL), "m1": ModelCost()}, Workload(100, 10))
+    pool = Space(models=("m0", "m1"), sinks=(sink_node("m0"),), costs=costs)
+    best = chain(["m1"], sink_node("m0"))
+    rivals = dict(rivals_of(best, "m0", pool, votes=False))
+    # Tokens: 110 and 120 of the best; 110 a copy, and 110 and 10 a copy of the one that reads them. Its 230 tokens are no limit in units.
+    assert [name for name in rivals if "side by side" in name] == ["1 x m0 side by side"]

@@ -7,7 +7,7 @@ from tests.optimize.toy_world import fan
 
 from multigraft.errors import BudgetError, InputError, UnknownNameError
 from multigraft.graphs.costs import Caps, GraphCost
-from multigraft.optimize.objectives import ParetoObjective, Quality, QualityMinusCost, QualityMinusLatency, main_cost, parse_objective
+from multigraft.optimize.objectives import ParetoObjective, Quality, QualityMinusCost, QualityMinusLatency, cost_in, parse_objective, shared_kind
 from multigraft.optimize.problem import Evaluation, Trial
 
 COST = GraphCost(calls=3, tokens=900.0, units=6.0, latency_s=2.0)
@@ -88,7 +88,11 @@ def test_settings_are_checked(weight: float, reference: float, message: str) -> 
             make(weight, reference)
 
 
-def test_the_main_cost_is_the_first_that_is_known() -> None:
-    assert main_cost(COST) == 6.0
-    assert main_cost(COST._replace(units=None, usd=0.02)) == 0.02
-    assert main_cost(COST._replace(units=None)) == 900.0
+def test_costs_are_compared_in_a_kind_that_is_known_of_all() -> None:
+    unsized = COST._replace(units=None, flops=None, usd=0.02, tokens=7.0)
+    assert shared_kind([COST]) == "units"
+    assert shared_kind([COST._replace(usd=0.01), unsized]) == "usd"
+    assert shared_kind([COST._replace(usd=None), unsized]) == "tokens"
+    assert shared_kind([COST._replace(usd=0.01)], Caps(usd=1.0)) == "usd"
+    assert shared_kind([COST._replace(usd=None)], Caps(usd=1.0)) == "units"
+    assert cost_in(unsized, "tokens") == 7.0

@@ -5,6 +5,7 @@ from tests.optimize.toy_world import CallCosts, ToyWorld, chain, fan, listed, pe
 from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
 from multigraft.optimize.problem import Evaluation, Objective, Run, Trial
 from multigraft.optimize.report import Found
+from multigraft.optimize.report_text import lines
 from multigraft.optimize.search import search
 from multigraft.optimize.simulate import drive
 
@@ -74,3 +75,16 @@ def test_a_new_member_of_the_front_is_progress() -> None:
     found = by_shares({9: 0.9, 8: 0.8, 7: 0.7, 6: 0.6, 5: 0.5})
     assert found.counts["validated"] == 5
     assert len(found.front) == 5
+
+
+def test_units_of_one_graph_are_not_held_against_tokens_of_another() -> None:
+    def answer(run: Run) -> Evaluation:
+        nodes = len(run.graph.live)
+        cost = CallCosts().of(run.graph)
+        # Two calls of a model whose size is not known: 200 tokens, which are less than the 400 of four units.
+        known = cost._replace(units=None) if nodes == 2 else cost
+        return Evaluation(run.graph, run.split, tuple(Trial(question, float(nodes > 1)) for question in run.questions), known)
+
+    found = drive(search(listed([fan(3), fan(1)]), toy_problem(objective=ParetoObjective()), toy_settings()), answer)
+    assert [len(entry.graph.live) for entry in found.front if entry.train.trials] == [2]
+    assert any("quality 1.000, 200 tokens" in line for line in lines(found))

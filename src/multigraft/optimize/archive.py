@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.objectives import main_cost
+from multigraft.optimize.objectives import SharedKind, cost_in, shared_kind
 from multigraft.optimize.paired import Paired
 from multigraft.optimize.pareto import Point, front_of, knee_of
 from multigraft.optimize.problem import Evaluation, Objective, Reply, Split
@@ -118,6 +118,11 @@ class Archive:
         return sum(1 for entry in self.entries if not entry.reference and entry.train.trials)
 
     @property
+    def cost_kind(self) -> SharedKind:
+        """The kind that the costs of all entries are compared in."""
+        return shared_kind(entry.cost for entry in self.entries)
+
+    @property
     def validated(self) -> tuple[Entry, ...]:
         """Entries that were asked all validation questions and have scores, in order."""
         return tuple(entry for entry in self.entries if entry.validated and utility_of(self.objective, entry.validation) is not None)
@@ -178,13 +183,14 @@ class Archive:
 
     def front(self) -> tuple[Entry, ...]:
         """Return the validated entries that no other dominates in quality, cost and latency: by falling quality."""
-        known = self.validated
-        return tuple(known[place] for place in front_of([point_of(entry) for entry in known]))
+        known, kind = self.validated, self.cost_kind
+        return tuple(known[place] for place in front_of([point_of(entry, kind) for entry in known]))
 
     def knee(self) -> Entry | None:
         """Return the knee of the front; None while it is empty."""
         front = self.front()
-        place = knee_of([point_of(entry) for entry in front])
+        kind = self.cost_kind
+        place = knee_of([point_of(entry, kind) for entry in front])
         return None if place is None else front[place]
 
     def counts(self) -> Mapping[str, int]:
@@ -210,10 +216,15 @@ def utility_of(objective: Objective, evaluation: Evaluation | None) -> float | N
     return None if evaluation is None or not evaluation.scores else objective.utility(evaluation)
 
 
-def point_of(entry: Entry) -> Point:
-    """Return where an entry lies: quality by validation where it has one, else by training; its expected cost; its critical path, expected or measured."""
+def point_of(entry: Entry, kind: SharedKind) -> Point:
+    """Return where an entry lies: quality by validation where it has one, else by training; its expected cost; its critical path, expected or measured.
+
+    Args:
+        entry: any.
+        kind: of cost, known of all that it is compared with.
+    """
     evaluation = entry.validation if entry.validation is not None and entry.validation.scores else entry.train
     latency_s = entry.cost.latency_s
     if latency_s is None and evaluation.trials:
         latency_s = sum(trial.latency_s for trial in evaluation.trials) / len(evaluation.trials)
-    return Point(evaluation.mean or 0.0, main_cost(entry.cost), latency_s)
+    return Point(evaluation.mean or 0.0, cost_in(entry.cost, kind), latency_s)

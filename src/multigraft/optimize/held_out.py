@@ -9,7 +9,7 @@ from multigraft.graphs.blocks import moa, parallel, single
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
 from multigraft.optimize.drive import Answering
-from multigraft.optimize.objectives import main_cost
+from multigraft.optimize.objectives import SharedKind, cost_in, shared_kind
 from multigraft.optimize.paired import LEVEL, Paired, estimated_mean, paired
 from multigraft.optimize.problem import Evaluation, Run, Space, sink_node
 
@@ -41,19 +41,20 @@ def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tupl
 
     Returns:
         Name and graph, distinct up to names of nodes, without the best itself: the strongest model alone; as many copies of it side by side, followed by
-        itself or by a vote, as cost no more than the best, or where that is a model alone, as the caps allow; and a mixture of agents, two layers of the
-        whole pool or one, that fits the caps.
+        itself or by a vote, as cost no more than the best (in a kind that is known of both, one that is capped where there is one), or where that is a model
+        alone, as the caps allow; and a mixture of agents, two layers of the whole pool or one, that fits the caps.
     """
     sink = sink_node(strongest)
     rivals = [(f"{strongest} alone", single(sink))]
     alone = len(best.live) == 1
-    limit = inf if alone else main_cost(space.costs.of(best))
+    kind = shared_kind((space.costs.of(graph) for graph in (best, single(sink))), space.caps)
+    limit = inf if alone else cost_in(space.costs.of(best), kind)
     most = space.max_agents if alone else MOST_COPIES
     copies = [(count, parallel([strongest] * count, sink)) for count in range(1, most + 1)]
-    rivals += [(f"{count} x {strongest} side by side", graph) for count, graph in _largest(copies, limit, space)]
+    rivals += [(f"{count} x {strongest} side by side", graph) for count, graph in _largest(copies, limit, kind, space)]
     if votes:
         voting = [(count, parallel([strongest] * count, Node(SINK, "", NodeRole.VOTE))) for count in range(3, most + 1)]
-        rivals += [(f"vote of {count} x {strongest}", graph) for count, graph in _largest(voting, limit, space)]
+        rivals += [(f"vote of {count} x {strongest}", graph) for count, graph in _largest(voting, limit, kind, space)]
     mixtures = [moa([space.models] * layers, sink) for layers in (2, 1)]
     rivals += [("mixture of agents by hand", graph) for graph in mixtures if space.fits(graph)][:1]
     known = {graph_id(best)}
@@ -91,12 +92,11 @@ async def compared(answering: Answering, best: Graph, rivals: Sequence[tuple[str
     return (first, *rest)
 
 
-def _largest(graphs: Sequence[tuple[int, Graph]], limit: float | None, space: Space) -> list[tuple[int, Graph]]:
+def _largest(graphs: Sequence[tuple[int, Graph]], limit: float, kind: SharedKind, space: Space) -> list[tuple[int, Graph]]:
     """Return the largest of rising graphs that costs no more than the limit and fits the caps; none where none does."""
     fitting = []
     for count, graph in graphs:
-        cost = main_cost(space.costs.of(graph))
-        if limit is None or cost is None or cost > limit * (1 + 1e-9) or not space.fits(graph):
+        if cost_in(space.costs.of(graph), kind) > limit * (1 + 1e-9) or not space.fits(graph):
             break
         fitting.append((count, graph))
     return fitting[-1:]

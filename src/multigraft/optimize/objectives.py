@@ -1,5 +1,6 @@
 """What may be maximised: quality, quality less what an answer takes, or the whole front of quality, cost and latency. Caps hold whatever is maximised."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, Literal, TypeAlias
@@ -10,7 +11,10 @@ from multigraft.optimize.problem import Evaluation, Objective
 
 CostKind: TypeAlias = Literal["units", "usd", "flops"]
 
+SharedKind: TypeAlias = Literal["units", "usd", "flops", "tokens"]
+
 COST_KINDS: Final[tuple[CostKind, ...]] = ("units", "usd", "flops")
+_SHARED_KINDS: Final[tuple[SharedKind, ...]] = ("units", "usd", "flops", "tokens")
 _NAMES: Final = ("quality", "latency", "cost", "pareto")
 
 
@@ -139,10 +143,25 @@ def parse_objective(text: str, *, caps: Caps = NO_CAPS) -> Objective:
     return QualityMinusCost(weight, _above_zero(text, reference), kind)
 
 
-def main_cost(cost: GraphCost) -> float | None:
-    """Return the cost of a graph in the first kind that is known of units, dollars, FLOPs and tokens; None where none is."""
-    known = (value for value in (cost.units, cost.usd, cost.flops, cost.tokens) if value is not None)
-    return next(known, None)
+def shared_kind(costs: Iterable[GraphCost], caps: Caps = NO_CAPS) -> SharedKind:
+    """Choose in which kind costs are compared: the first that is known of all, so that no units of one graph are held against tokens of another.
+
+    Args:
+        costs: of the graphs.
+        caps: a kind that they limit comes before those that they do not.
+
+    Returns:
+        One of units, dollars, FLOPs and tokens; the last are known of every graph.
+    """
+    compared = tuple(costs)
+    kinds = sorted(_SHARED_KINDS, key=lambda kind: getattr(caps, kind, None) is None)
+    return next((kind for kind in kinds if all(getattr(cost, kind) is not None for cost in compared)), "tokens")
+
+
+def cost_in(cost: GraphCost, kind: SharedKind) -> float:
+    """Return a cost in a kind that is known of it."""
+    value: float = getattr(cost, kind)
+    return value
 
 
 def _cost_reference(text: str, part: str | None, caps: Caps) -> tuple[CostKind, float]:

@@ -9,7 +9,7 @@ from multigraft.budget.amount import Amount
 from multigraft.graphs.graph import Graph
 from multigraft.optimize.archive import Entry, utility_of
 from multigraft.optimize.explanation import depth_of, explained, levels_of, models_of, width_of
-from multigraft.optimize.objectives import ParetoObjective, main_cost
+from multigraft.optimize.objectives import ParetoObjective, cost_in, shared_kind
 from multigraft.optimize.paired import Paired
 from multigraft.optimize.problem import Evaluation, Objective
 from multigraft.optimize.report import REASONS, Found, Rival
@@ -17,6 +17,8 @@ from multigraft.types import Json
 
 SCHEMA: Final = "multigraft.search"
 VERSION: Final = 1
+_UNITS_OF: Final = {"usd": "USD", "flops": "FLOPs"}
+"""How kinds of cost are written, where that is not their name."""
 
 
 def lines(found: Found) -> list[str]:
@@ -100,20 +102,16 @@ def _verdict(rival: Rival) -> str:
 
 def _front(found: Found) -> list[str]:
     said = ["No other graph beats these in quality, cost and latency at once:"]
+    kind = shared_kind(entry.cost for entry in found.entries)
     for entry in found.front:
-        cost, latency_s = main_cost(entry.cost), entry.cost.latency_s
+        latency_s = entry.cost.latency_s
         mean = None if entry.validation is None else entry.validation.mean
         parts = [f"quality {mean:.3f}" if mean is not None else "no quality"]
-        parts += [f"{cost:.4g} {_kind(entry)}"] if cost is not None else []
+        parts.append(f"{cost_in(entry.cost, kind):.4g} {_UNITS_OF.get(kind, kind)}")
         parts += [f"{latency_s:.3g} s"] if latency_s is not None else []
         knee = "  <- the knee" if found.best is not None and entry.number == found.best.number else ""
         said.append(f"  number {entry.number}: {', '.join(parts)}, width {width_of(entry.graph)}, depth {depth_of(entry.graph)}{knee}")
     return said
-
-
-def _kind(entry: Entry) -> str:
-    cost = entry.cost
-    return "units" if cost.units is not None else "USD" if cost.usd is not None else "FLOPs" if cost.flops is not None else "tokens"
 
 
 def _spent(amount: Amount) -> str:

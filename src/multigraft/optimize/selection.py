@@ -125,18 +125,20 @@ class ByFront:
 
     def rival_of(self, archive: Archive, entry: Entry, together: Sequence[Entry], split: Split) -> Entry | None:  # noqa: ARG002 - the contract's
         """Return the best of those that take no more of anything."""
-        takes = point_of(entry)[1:]
+        kind = archive.cost_kind
+        takes = point_of(entry, kind)[1:]
         cheaper = [
             other
             for other in archive.entries
-            if other.number != entry.number and (other.trained if split == "train" else other.validated) and _takes_no_more(point_of(other)[1:], takes)
+            if other.number != entry.number and (other.trained if split == "train" else other.validated) and _takes_no_more(point_of(other, kind)[1:], takes)
         ]
         return max(cheaper, key=lambda other: (utility_or(archive.objective, other.on(split)), -other.number), default=None)
 
     def deserving(self, archive: Archive, trained: Sequence[Entry]) -> list[Entry]:
         """Return those on the front in training."""
         known = [entry for entry in archive.entries if entry.trained and entry.train.scores]
-        points = [point_of(entry)._replace(quality=entry.train.mean or 0.0) for entry in known]
+        kind = archive.cost_kind
+        points = [point_of(entry, kind)._replace(quality=entry.train.mean or 0.0) for entry in known]
         numbers = {known[place].number for place in front_of(points)}
         return [entry for entry in trained if entry.number in numbers]
 
