@@ -151,14 +151,16 @@ def _check_nodes(nodes: tuple[Node, ...], ids: list[str], sink: str) -> None:
     if sink not in ids:
         message = f"the sink '{sink}' is no node of the graph; nodes: {', '.join(map(repr, ids)) or 'none'}"
         raise InputError(message, field="sink")
+    seen: set[str] = set()
     for index, node in enumerate(nodes):
         place = f"nodes[{index}]"
         if not NODE_ID.fullmatch(node.node_id):
             message = f"{node.node_id!r} is no node id; take 1 to 40 letters, digits, '_', '-' or '.'"
             raise InputError(message, field=f"{place}.id")
-        if ids.index(node.node_id) != index:
+        if node.node_id in seen:
             message = f"the id '{node.node_id}' is taken; give every node one of its own"
             raise InputError(message, field=f"{place}.id")
+        seen.add(node.node_id)
         if node.selects and node.node_id != sink:
             message = f"only the sink may have the role '{node.role}', not '{node.node_id}'"
             raise InputError(message, field=f"{place}.role")
