@@ -116,6 +116,24 @@ async def test_who_brings_no_answer_is_wrong_and_a_server_that_fails_says_nothin
         assert search.asked == asked
 
 
+@pytest.mark.parametrize("server_is_last", [True, False])
+async def test_which_failure_came_last_decides_nothing(tmp_path: Path, server_is_last: bool) -> None:
+    def model(name: str, kind: FailureKind, *, is_last: bool) -> ScriptedModel:
+        return ScriptedModel(name=name, failures=lambda request, seed: Failure(kind, "no", retryable=False), latency_s=0.05 if is_last else 0.0)
+
+    models = [model("m0", FailureKind.REFUSED, is_last=not server_is_last), model("m1", FailureKind.SERVER, is_last=server_is_last)]
+    async with made(tmp_path, *models) as search:
+        (found,) = await search.evaluator.evaluate([Run(parallel(["m0", "m1"], Node(SINK, "", NodeRole.VOTE)), "train", (0,))]) or ()
+        assert (found.trials[0].score, found.trials[0].reason) == (None, FailureKind.SERVER)
+
+
+async def test_a_sink_that_is_not_asked_any_more_says_why(tmp_path: Path) -> None:
+    down = ScriptedModel(name="m0", failures=lambda request, seed: Failure(FailureKind.SERVER, "no", retryable=True))
+    async with made(tmp_path, down) as search:
+        (found,) = await search.evaluator.evaluate([Run(parallel(["m0"] * 9, sink_node("m0")), "train", (0,))]) or ()
+        assert (found.trials[0].score, found.trials[0].reason) == (None, FailureKind.SERVER)
+
+
 async def test_a_graph_with_a_failed_agent_goes_on_with_the_others(tmp_path: Path) -> None:
     def fails(request: Request, seed: int) -> Failure | None:
         return Failure(FailureKind.REFUSED, "no")

@@ -248,12 +248,20 @@ class GraphTrial:
     def _judged(self, answer: _Made | None) -> tuple[float | None, FailureKind | None]:
         if answer is not None and answer.score is not None:
             return answer.score.value, answer.score.reason
-        failures = [made.sample.kind for made in self._made.values() if not isinstance(made.sample, Completion)]
-        if not failures:  # answers that a sink could not choose among, such as none with a value
-            reasons = [made.score.reason for made in self._made.values() if made.score is not None and made.score.value is None]
+        # How each node ended, in the order of the graph: which of them was the last to end is chance.
+        by_node = {self._nodes[call_id]: made for call_id, made in self._made.items()}
+        ended = [(node_id, by_node[node_id]) for node_id in self._prepared.graph.order if node_id in by_node]
+        # A sink whose model failed too often before is not asked at all; then the failures of others say why.
+        last = [made for node_id, made in ended if node_id in self._prepared.may_win]
+        last = last or [made for _, made in ended if not isinstance(made.sample, Completion)]
+        failures = [made.sample.kind for made in last if not isinstance(made.sample, Completion)]
+        unknown = next((kind for kind in failures if kind not in OWN_DOING), None)
+        if unknown is not None:
+            return None, unknown
+        if len(failures) < len(last):  # answers that a sink could not choose among, such as none with a value
+            reasons = [made.score.reason for made in last if made.score is not None and made.score.value is None]
             return None, next(iter(reasons), FailureKind.UNSCORABLE)
-        last = failures[-1]
-        return (0.0 if last in OWN_DOING else None), last
+        return 0.0, failures[0]
 
 
 def _outcome(made: _Made) -> Outcome:
