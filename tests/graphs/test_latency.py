@@ -4,9 +4,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from multigraft.budget.cost import ModelCost
 from multigraft.errors import InputError
+from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.graph import Graph, Node
-from multigraft.graphs.latency import CallTime, LatencyModel, critical_path, fitted, slots_s, span_s, sum_s
+from multigraft.graphs.latency import CallTime, LatencyModel, critical_path, fitted, slots_s, slowest_way, span_s, sum_s
 
 
 def samples(model: LatencyModel, sizes: list[tuple[int, int]]) -> list[CallTime]:
@@ -128,3 +130,21 @@ def test_a_schedule_lies_between_its_bounds(drawn: list[bool], seconds: list[flo
     assert sum(times[node] for node in critical_path(drawn_graph, times)) == pytest.approx(span)
     if slots >= 5:
         assert found >= span
+
+
+def test_the_slowest_way_counts_what_is_read() -> None:
+    """A model that is fast by itself, but has much to read, is slower than one that reads nothing."""
+    quick = [Node(f"a{number}", "quick") for number in range(1, 5)]
+    graph = Graph((*quick, Node("a5", "slow"), Node("s", "quick")), (("a1", "a4"), ("a2", "a4"), ("a3", "a4"), ("a4", "s"), ("a5", "s")), "s")
+    latency = {"quick": LatencyModel(1.0, 0.01), "slow": LatencyModel(3.0)}
+    # a1: 1 + 1 = 2 s; a4: 2 + 1 + 1 + 3 * 0.5 = 5.5 s; a5: 3 s.
+    costs = KnownCosts({}, Workload(100, 50), latency=latency)
+    assert slowest_way(graph, costs) == ("a1", "a4", "s")
+    assert costs.of(graph).latency_s == pytest.approx(5.5 + 1 + 1 + 2 * 0.5)
+    slower = KnownCosts({}, Workload(100, 50), latency=latency | {"slow": LatencyModel(5.6)})
+    assert slowest_way(graph, slower) == ("a5", "s")
+
+
+def test_without_seconds_the_deepest_way_is_the_slowest() -> None:
+    graph = Graph((Node("a", "m"), Node("b", "m"), Node("c", "m"), Node("d", "m")), (("a", "d"), ("b", "c"), ("c", "d")), "d")
+    assert slowest_way(graph, KnownCosts({"m": ModelCost()}, Workload(1, 1))) == ("b", "c", "d")

@@ -134,12 +134,21 @@ def test_a_fuser_that_lost_its_assistant_becomes_one() -> None:
     assert result.notes == ("pruned: a1 (tiny) left out", "role: a2 made an assistant, since it reads none")
 
 
-def test_a_latency_cap_may_take_more_than_one_node_and_ends() -> None:
-    # The path over a3 takes 9 + 4.5; the tiny ones beside it are gone before it is.
+def test_a_graph_that_is_too_slow_loses_what_makes_it_slow() -> None:
+    # The way over a3 takes 9 + 2.5, those beside it 1 + 2.5; without a3, 1 + 2.
     graph = parallel(["tiny", "tiny", "large"], Node(SINK, "tiny"))
-    result = pruned(graph, COSTS, Caps(latency_s=2.0), size_rank=RANK)
-    assert result.graph == Graph((Node(SINK, "tiny"),), ())
-    assert result.removed == ("a1", "a2", "a3")
+    assert pruned(graph, COSTS, Caps(latency_s=3.0), size_rank=RANK).removed == ("a3",)
+    nothing_left = pruned(graph, COSTS, Caps(latency_s=2.0), size_rank=RANK)
+    assert nothing_left.graph == Graph((Node(SINK, "tiny"),), ())
+    assert nothing_left.removed == ("a3", "a1", "a2")
+
+
+def test_chains_that_are_too_slow_lose_their_beginnings_and_none_of_the_others() -> None:
+    # Each chain takes 1 + 1.5 + 1.5 before the sink's 3 + 1.5 a chain.
+    result = pruned(grid(3, 3, ["tiny"], THE_SINK), COSTS, Caps(latency_s=10.5), size_rank=RANK)
+    assert sorted(result.removed) == ["a1", "a4", "a7"]
+    assert COSTS.of(result.graph).latency_s == 1 + 1.5 + 3 + 3 * 1.5
+    assert [result.graph.read_by(node) for node in ("a2", "a3", SINK)] == [(), ("a2",), ("a3", "a6", "a9")]
 
 
 def test_a_sink_that_costs_too_much_alone_is_refused_by_name() -> None:

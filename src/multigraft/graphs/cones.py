@@ -50,6 +50,24 @@ def cone_keys(graph: Graph) -> Mapping[str, str]:
     return keys
 
 
+def cone(graph: Graph, node_id: str) -> Graph:
+    """Return the graph that ends in one of a graph's nodes.
+
+    Args:
+        graph: any.
+        node_id: of a node in it.
+    """
+    found = {node_id}
+    waiting = [node_id]
+    while waiting:
+        for source in graph.read_by(waiting.pop()):
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    nodes = tuple(node for node in graph.nodes if node.node_id in found)
+    return Graph(nodes, tuple(edge for edge in graph.edges if edge[1] in found), node_id)
+
+
 def shown_order(graph: Graph, keys: Mapping[str, str], node_id: str) -> tuple[str, ...]:
     """Return the nodes that a node reads in the order it is shown them, which depends on their cones and not on their names."""
     return tuple(sorted(graph.read_by(node_id), key=keys.__getitem__))

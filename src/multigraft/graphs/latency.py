@@ -8,6 +8,8 @@ from math import fsum, isfinite
 from typing import NamedTuple
 
 from multigraft.errors import InputError
+from multigraft.graphs.cones import cone
+from multigraft.graphs.costs import Costs
 from multigraft.graphs.graph import Graph
 
 
@@ -105,6 +107,23 @@ def critical_path(graph: Graph, times: Mapping[str, float]) -> tuple[str, ...]:
     path = [graph.sink]
     while read := graph.read_by(path[-1]):
         path.append(max(read, key=ends.__getitem__))
+    return tuple(reversed(path))
+
+
+def slowest_way(graph: Graph, costs: Costs) -> tuple[str, ...]:
+    """Find the critical path by what graphs are expected to take: a node ends when the graph that ends in it does.
+
+    Args:
+        graph: any.
+        costs: that know seconds; where they do not, the deepest way counts as the slowest.
+
+    Returns:
+        Node ids from a node that reads nothing to the sink.
+    """
+    levels = graph.depth_of()
+    path = [graph.sink]
+    while read := graph.read_by(path[-1]):
+        path.append(max(read, key=lambda source: (costs.of(cone(graph, source)).latency_s or 0.0, levels[source])))
     return tuple(reversed(path))
 
 

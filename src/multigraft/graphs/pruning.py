@@ -1,7 +1,8 @@
 """A graph that costs no more than it may, out of one that does: the smallest models leave first.
 
 Source: arXiv 2511.00086, appendix A.11 (nodes of the smallest model are deleted until the budget holds). Departures: nodes that are never run leave first and
-free of charge, ties are settled by what the sink loses least by, and a sink that lost all it read is fed again.
+free of charge, ties are settled by what the sink loses least by, a sink that lost all it read is fed again, and a graph that is too slow loses nodes of its
+critical path, as without any other it would be as slow.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from multigraft.errors import BudgetError
 from multigraft.graphs.costs import Caps, Costs
 from multigraft.graphs.graph import Edge, Graph, Node
+from multigraft.graphs.latency import slowest_way
 from multigraft.graphs.roles import sound_roles, with_sound_roles
 
 
@@ -30,8 +32,11 @@ def pruned(graph: Graph, costs: Costs, caps: Caps, *, size_rank: Mapping[str, in
 
     Agents that do not reach the sink leave first, and again whenever some lose their way to it. While the graph is over a cap, one agent of the smallest model
     leaves with its edges: of equals the one with the fewest live nodes downstream, then with the lowest sum of the probabilities of its edges, then the first
-    by id. A sink that thereby reads nothing is connected to the best agent left: the likeliest, then the largest, then the deepest. A cap on latency may take
-    several before the critical path gets shorter; it ends all the same. The last agent below a sink that selects gets a smaller model where nothing else fits.
+    by id. A sink that thereby reads nothing is connected to the best agent left: the likeliest, then the largest, then the deepest. The last agent below a sink
+    that selects gets a smaller model where nothing else fits.
+
+    While the graph only takes too long, an agent on its critical path leaves: the one without which the most agents are left, then the one without which the
+    graph is the fastest, then as above, but of equals the one with the most downstream.
 
     Args:
         graph: any.
@@ -47,12 +52,12 @@ def pruned(graph: Graph, costs: Costs, caps: Caps, *, size_rank: Mapping[str, in
     shrinking.drop_dead()
     shrinking.graph, role_notes = with_sound_roles(shrinking.graph)
     shrinking.notes += role_notes
-    while caps.exceeded(costs.of(shrinking.graph)) is not None:
+    while (exceeded := caps.exceeded(costs.of(shrinking.graph))) is not None:
         agents = [node for node in shrinking.graph.nodes if node.node_id != graph.sink]
         if not agents or (len(agents) == 1 and shrinking.graph.node(graph.sink).selects):
             shrinking.swap_last(costs, caps)
             break
-        shrinking.remove(shrinking.first_to_go(agents))
+        shrinking.remove(shrinking.slowest_to_go(costs) if exceeded == "latency_s" else shrinking.first_to_go(agents))
     return Pruned(shrinking.graph, tuple(shrinking.removed), tuple(shrinking.notes))
 
 
@@ -76,12 +81,28 @@ class _Shrinking:
         self.graph = live
 
     def first_to_go(self, agents: Iterable[Node]) -> Node:
-        downstream = _downstream(self.graph)
-        incident: dict[str, float] = {node.node_id: 0.0 for node in self.graph.nodes}
+        downstream, incident = _downstream(self.graph), self.incident()
+        return min(agents, key=lambda node: (self.rank(node), downstream[node.node_id].bit_count(), incident[node.node_id], _by_number(node.node_id)))
+
+    def slowest_to_go(self, costs: Costs) -> Node:
+        """Choose an agent of the critical path: the rest should keep as many agents as it can, and be as fast as it can."""
+        downstream, incident = _downstream(self.graph), self.incident()
+
+        def loss(node: Node) -> tuple[int, float, int, int, float, tuple[int, str]]:
+            rest = _Shrinking(self.graph, self.size_rank, self.probabilities, [], [])
+            rest.remove(node)
+            seconds = costs.of(rest.graph).latency_s or 0.0
+            return len(rest.removed), seconds, self.rank(node), -downstream[node.node_id].bit_count(), incident[node.node_id], _by_number(node.node_id)
+
+        return min((self.graph.node(node_id) for node_id in slowest_way(self.graph, costs) if node_id != self.graph.sink), key=loss)
+
+    def incident(self) -> Mapping[str, float]:
+        """Return the sum of the probabilities of each node's edges."""
+        found: dict[str, float] = {node.node_id: 0.0 for node in self.graph.nodes}
         for edge in self.graph.edges:
             for end in edge:
-                incident[end] += self.probabilities.get(edge, 0.0)
-        return min(agents, key=lambda node: (self.rank(node), downstream[node.node_id].bit_count(), incident[node.node_id], _by_number(node.node_id)))
+                found[end] += self.probabilities.get(edge, 0.0)
+        return found
 
     def remove(self, gone: Node) -> None:
         """Take one agent out, and what is needed for the rest to be a sound graph."""

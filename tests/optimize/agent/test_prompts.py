@@ -9,13 +9,14 @@ import pytest
 from tests.optimize.agent.teams import problem_of, space_of, team_in
 
 from multigraft.graphs.graph import Graph, Node
-from multigraft.optimize.agent.feedback import Situation, Tried, critical_path, shape_of
+from multigraft.graphs.latency import slowest_way
+from multigraft.optimize.agent.feedback import Situation, Tried, shape_of
 from multigraft.optimize.agent.insights import MEASURED, NO_DATA
 from multigraft.optimize.agent.options import options_of, side_by_side
 from multigraft.optimize.agent.prompts import AMOUNTS, Style, critique_consult, graph_consult, picks_consult, rewrite_consult, style_for, tables_consult
 from multigraft.optimize.agent.team import Names, Team, team_of
 from multigraft.optimize.findings import Findings, Measured, Mix
-from multigraft.optimize.objectives import QualityMinusLatency
+from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
 from multigraft.optimize.problem import Consult, Evaluation, Problem, Trial
 
 STYLES: tuple[Style, ...] = ("full", "compact")
@@ -124,16 +125,26 @@ def test_where_time_matters_it_is_told_with_the_critical_path() -> None:
     found = [tried._replace(utility=problem.objective.utility(tried.evaluation) or 0.0) for tried in situation_of().tried]
     data = _data(graph_consult(replace(situation_of(problem), tried=found), style="full"))
     assert data["maximise"] == "utility"
+    assert data["utility"] == "quality - 0.1 * latency_s"
     assert data["last"]["utility"] == pytest.approx(0.4 - 0.1 * 3)
     assert data["last"]["cost"]["latency_s"] == 3.0
     assert data["last"]["critical_path"] == ["a1", "a2", "sink"]
     assert data["last"]["change"]["latency_s"] == 1.0
 
 
+def test_a_front_of_quality_and_time_is_told_both() -> None:
+    data = _data(graph_consult(situation_of(replace(problem_of(SPACE), objective=ParetoObjective())), style="compact"))
+    assert (data["maximise"], "utility" in data) == ("quality", False)
+    assert data["last"]["cost"]["latency_s"] == 3.0
+    assert data["last"]["critical_path"] == ["a1", "a2", "sink"]
+    cheap = _data(graph_consult(situation_of(replace(problem_of(SPACE), objective=QualityMinusCost(0.2, 10.0))), style="compact"))
+    assert cheap["utility"] == "quality - 0.02 * units"
+
+
 def test_the_critical_path_goes_through_the_slowest_chain() -> None:
     nodes = (Node("a1", "small"), Node("a2", "small"), Node("a3", "large"), TEAM.sink)
     graph = Graph(nodes, (("a1", "a2"), ("a2", "sink"), ("a3", "sink")))
-    assert critical_path(graph, TEAM) == ("a1", "a2", "sink")
+    assert slowest_way(graph, TEAM.space.costs) == ("a1", "a2", "sink")
     assert shape_of(graph) == (2, 2)
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from multigraft.models.scripted import ScriptedModel
 from multigraft.optimize.agent.options import options_of
 from multigraft.optimize.agent.prompts import AMOUNTS, critique_consult, graph_consult, picks_consult, rewrite_consult, tables_consult
 from multigraft.optimize.agent.sensible import sensible_reply, sensible_script
-from multigraft.optimize.agent.shapes import Agent, Shape, features, neighbours, planned
+from multigraft.optimize.agent.shapes import Agent, Shape, features, longest_s, neighbours, planned
 from multigraft.optimize.agent.validator import Sound, validated
 from multigraft.optimize.problem import Consult
 from multigraft.types import Completion, Request, Sampling
@@ -44,6 +45,12 @@ def test_features_say_what_the_list_of_tried_graphs_says() -> None:
     assert features(TEAM[:3], [("a1", "a2"), ("a2", "sink"), ("a3", "sink")], 1) == ((("small", 3),), 2, 2, 3, 1)
 
 
+def test_the_longest_way_is_the_slowest_and_not_the_deepest() -> None:
+    edges = [("a1", "a2"), ("a2", "sink"), ("a3", "sink")]
+    assert longest_s({"a1": 1.0, "a2": 1.0, "a3": 1.5, "sink": 0.5}, edges) == 2.5
+    assert longest_s({"a1": 1.0, "a2": 1.0, "a3": 2.5, "sink": 0.5}, edges) == 3.0
+
+
 def test_neighbours_are_other_shapes_and_never_without_agents() -> None:
     for shape in (Shape(1, 1), Shape(4, 2), Shape(1, 8)):
         found = list(neighbours(shape))
@@ -74,6 +81,20 @@ def test_it_picks_what_the_pilot_found_best_and_then_what_is_like_the_best_tried
     tried = [{"counts": {"small": 5}, "quality": 0.5}, {"counts": {"large": 4}, "quality": 0.1}]
     near = _reply(picks_consult(problem_of(problem.space), team, options, picks=1, style="full", tried=tried))  # type: ignore[arg-type]  # a literal of Json
     assert [candidate["counts"] for candidate in near["candidates"]] == [{"small": 6}]
+
+
+def test_where_seconds_are_capped_it_proposes_what_is_fast_enough() -> None:
+    # Calls take a second each by the list of models; the best graph is one level and the sink.
+    space = space_of(units=20.0)
+    for cap_s, deepest in ((2.5, 1), (3.5, 2)):
+        problem = problem_of(replace(space, caps=space.caps._replace(latency_s=cap_s)))
+        consult = graph_consult(situation_of(problem), style="full")
+        depths = set()
+        for attempt in range(6):
+            edges = [(source, target) for source, target in _reply(Consult(consult.messages, consult.json_schema, attempt=attempt))["edges"]]
+            levels = longest_s({name: 1.0 for edge in edges for name in edge}, edges)
+            depths.add(round(levels) - 1)
+        assert max(depths) == deepest
 
 
 def test_it_answers_whatever_it_is_asked_for() -> None:

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 from multigraft.analysis.intervals import estimate_of
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Edge, Graph, Node
+from multigraft.graphs.latency import slowest_way
 from multigraft.optimize.agent.team import Team
+from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
 from multigraft.optimize.problem import Evaluation, Problem
 from multigraft.types import Json
 
@@ -98,6 +100,7 @@ def situation_data(situation: Situation, amounts: Amounts) -> dict[str, Json]:
     data: dict[str, Json] = {
         "task": task_data(problem, amounts),
         "maximise": "utility" if any(_differs(found) for found in tried) else "quality",
+        **_utility(problem),
         "caps": {kind: cap for kind, cap in problem.space.caps._asdict().items() if cap is not None},
         "evaluations_left": situation.left,
         "max_in_degree": problem.space.max_in_degree,
@@ -131,7 +134,7 @@ def graph_data(tried: Tried, team: Team, *, weighs_latency: bool, before: Tried 
     if before is not None:
         data["change"] = _change(tried, before, latency=weighs_latency)
     if weighs_latency:
-        data["critical_path"] = [*critical_path(graph, team)]
+        data["critical_path"] = [*slowest_way(graph, team.space.costs)]
     return data
 
 
@@ -176,20 +179,19 @@ def models_data(problem: Problem, team: Team) -> list[Json]:
 
 
 def weighs_latency(problem: Problem, tried: Tried) -> bool:
-    """Whether time matters: it is capped, or the utility is not the quality alone while the time is known."""
-    return problem.space.caps.latency_s is not None or (_differs(tried) and tried.evaluation.cost.latency_s is not None)
+    """Whether time matters: it is capped, or it is known and quality alone is not all that counts."""
+    counts = _differs(tried) or isinstance(problem.objective, QualityMinusLatency | ParetoObjective)
+    return problem.space.caps.latency_s is not None or (counts and tried.evaluation.cost.latency_s is not None)
 
 
-def critical_path(graph: Graph, team: Team) -> tuple[str, ...]:
-    """Return the nodes that an answer waits for, each as slow as its model is with nothing to read."""
-    slow = {node.model: team.space.costs.of(Graph((Node("a1", node.model),), (), "a1")).latency_s or 1.0 for node in graph.nodes if node.model}
-    ends: dict[str, float] = {}
-    path: dict[str, tuple[str, ...]] = {}
-    for node in graph.live_nodes:
-        before = max(graph.read_by(node.node_id), key=lambda source: ends[source], default=None)
-        ends[node.node_id] = (0.0 if before is None else ends[before]) + slow.get(node.model, 0.0)
-        path[node.node_id] = (*(() if before is None else path[before]), node.node_id)
-    return path[graph.sink]
+def _utility(problem: Problem) -> dict[str, Json]:
+    """Say how the utility is made, where the objective is one of ours."""
+    objective = problem.objective
+    if isinstance(objective, QualityMinusLatency):
+        return {"utility": f"quality - {objective.weight / objective.reference_s:.4g} * latency_s"}
+    if isinstance(objective, QualityMinusCost):
+        return {"utility": f"quality - {objective.weight / objective.reference:.4g} * {objective.kind}"}
+    return {}
 
 
 def node_scores(tried: Tried) -> Mapping[str, float]:

@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from multigraft.optimize.agent.feedback import CLOSING, OPENING
-from multigraft.optimize.agent.shapes import Agent, Features, Planned, Shape, cost_of, features, neighbours, planned
+from multigraft.optimize.agent.shapes import Agent, Features, Planned, Shape, cost_of, features, longest_s, neighbours, planned
 from multigraft.optimize.problem import Consult, Reply
 from multigraft.types import Json, Message, Request
 
@@ -149,6 +149,8 @@ def _shape(entry: Mapping[str, Json]) -> Shape:
 
 def _affordable(acting: Sequence[Agent], edges: Sequence[tuple[str, str]], data: Mapping[str, Json]) -> bool:
     """Whether a graph most likely fits the caps, by what a call and reading one more output seem to cost."""
+    if not _fast_enough(acting, edges, data):
+        return False
     cap = next((_number(_object(data.get("caps")).get(kind)) for kind in ("units", "usd", "flops") if kind in _object(data.get("caps"))), None)
     if cap is None:
         return True
@@ -161,6 +163,17 @@ def _affordable(acting: Sequence[Agent], edges: Sequence[tuple[str, str]], data:
     reading = cost_of(known, _edges(best), 1.0) - calls
     per_read = max(0.0, _price(_object(best.get("cost"))) - calls) / reading if reading > 0 else 0.5
     return cost_of({agent.agent_id: agent.price for agent in acting} | sink_price, edges, per_read) <= cap * 1.001
+
+
+def _fast_enough(acting: Sequence[Agent], edges: Sequence[tuple[str, str]], data: Mapping[str, Json]) -> bool:
+    """Whether the longest way fits a cap of seconds, each call as long as one that reads nothing."""
+    cap_s = _object(data.get("caps")).get("latency_s")
+    if cap_s is None:
+        return True
+    seconds = {str(entry.get("name")): _number(entry.get("latency_s")) for entry in map(_object, _list(data.get("models")))}
+    sink = _object(data.get("sink"))
+    takes = {agent.agent_id: seconds.get(agent.model, 0.0) for agent in acting} | {str(sink.get("id")): seconds.get(str(sink.get("model")), 0.0)}
+    return longest_s(takes, edges) <= _number(cap_s) * 1.001
 
 
 def _reply(why: str, data: Mapping[str, Json], edges: Sequence[tuple[str, str]], fusers: Sequence[str], *, with_table: bool) -> dict[str, Json]:

@@ -105,6 +105,21 @@ def cost_of(prices: Mapping[str, float], edges: Sequence[tuple[str, str]], per_r
     return sum(prices.values()) + per_read * sum(prices.get(target, 0.0) for _, target in edges)
 
 
+def longest_s(takes: Mapping[str, float], edges: Sequence[tuple[str, str]]) -> float:
+    """Return what the longest way takes.
+
+    Args:
+        takes: seconds of each acting node, the sink among them.
+        edges: who reads whom; without a cycle.
+    """
+    ends = dict(takes)
+    for _ in takes:
+        for source, target in edges:
+            if source in ends and target in ends:
+                ends[target] = max(ends[target], ends[source] + takes[target])
+    return max(ends.values(), default=0.0)
+
+
 def neighbours(shape: Shape) -> Iterator[Shape]:
     """Yield what to try next to a shape, the boldest first: twice and half of one, trades of one for the other, then single steps and other wirings."""
     width, depth = shape.width, shape.depth
