@@ -140,7 +140,7 @@ class SearchRun:
         timed = table.caps.latency_s is not None or table.objective.split(":")[0] in {"latency", "pareto"}
         if given is not None and not timed:
             return Measures(given)
-        return await measured(self.models, self.store, self.plan.pool, min(table.measured_questions, table.train), given)
+        return await measured(self.models, self.store, self.plan.pool, min(table.measured_questions, table.train), given, reading=timed)
 
     def costs(self, measures: Measures) -> KnownCosts:
         """Return what graphs cost by what was measured."""

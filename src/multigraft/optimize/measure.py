@@ -1,6 +1,7 @@
 """How long a task's questions and answers are, and how long a model takes: measured on each model alone, before anything is searched.
 
-The graphs that are run for it are single models, on the first training questions: whatever search follows finds their answers paid for.
+The graphs that are run for it are single models, on the first training questions: whatever search follows finds their answers paid for. Where seconds matter,
+each model also reads a few answers of the first: questions alone are of nearly one length, which says nothing of what a node with much to read takes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from multigraft.errors import InputError
-from multigraft.graphs.blocks import single
+from multigraft.graphs.blocks import parallel, single
 from multigraft.graphs.cost import Workload
 from multigraft.graphs.latency import CallTime, LatencyModel, fitted
 from multigraft.optimize.drive import Answering
@@ -18,6 +19,10 @@ from multigraft.optimize.store import Store
 
 FACT = "workload"
 """Under which name the store keeps what was measured: budgets are computed from it, so it must not change while a search goes on."""
+SECONDS_FACT = "seconds"
+"""The same of seconds that were measured on calls that read, too."""
+_READ = 4
+_READING_QUESTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,10 @@ class Measures:
     """By model; empty where none was measured."""
 
 
-async def measured(answering: Answering, store: Store, models: Sequence[str], num_questions: int, given: Workload | None = None) -> Measures | None:
-    """Measure each model alone, unless that was done before.
+async def measured(
+    answering: Answering, store: Store, models: Sequence[str], num_questions: int, given: Workload | None = None, *, reading: bool = False
+) -> Measures | None:
+    """Measure each model alone, and as a reader, unless that was done before.
 
     Args:
         answering: runs graphs.
@@ -38,6 +45,7 @@ async def measured(answering: Answering, store: Store, models: Sequence[str], nu
         models: names.
         num_questions: of the training split; >= 1.
         given: lengths that need not be measured.
+        reading: whether seconds matter, so that they are measured on calls that read answers as well.
 
     Returns:
         None where it was stopped.
@@ -46,8 +54,20 @@ async def measured(answering: Answering, store: Store, models: Sequence[str], nu
         InputError: a model answered nothing.
     """
     kept = store.fact(FACT)
+    found = _read(kept) if kept is not None else await _measured_alone(answering, store, models, num_questions, given)
+    if found is None or not reading:
+        return found
+    kept = store.fact(SECONDS_FACT)
     if kept is not None:
         return _read(kept)
+    graphs = [parallel([models[0]] * _READ, sink_node(model)) for model in models]
+    questions = tuple(range(min(num_questions, _READING_QUESTIONS)))
+    if await answering.evaluate([Run(graph, "train", questions) for graph in graphs]) is None:
+        return None
+    return await _kept(store, SECONDS_FACT, Measures(found.workload, {model: fitted(store.call_times(model)) for model in models}))
+
+
+async def _measured_alone(answering: Answering, store: Store, models: Sequence[str], num_questions: int, given: Workload | None) -> Measures | None:
     questions = tuple(range(num_questions))
     if await answering.evaluate([Run(single(sink_node(model)), "train", questions) for model in models]) is None:
         return None
@@ -56,8 +76,11 @@ async def measured(answering: Answering, store: Store, models: Sequence[str], nu
     if silent:
         message = f"'{silent[0]}' answered none of {num_questions} training questions; see whether it works with `multigraft models check`"
         raise InputError(message)
-    found = Measures(given or _workload(times), {model: fitted(calls) for model, calls in times.items()})
-    store.keep_fact(FACT, _written(found))
+    return await _kept(store, FACT, Measures(given or _workload(times), {model: fitted(calls) for model, calls in times.items()}))
+
+
+async def _kept(store: Store, fact: str, found: Measures) -> Measures:
+    store.keep_fact(fact, _written(found))
     await store.durable()
     return found
 
