@@ -15,7 +15,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -86,11 +86,11 @@ class Watch(Tally):
         self.told_s = time.monotonic()
 
 
-def run(server: Running, graph: Graph, prompts: Sequence[Prompt], folder: Path, slots: int = FREE) -> list[tuple[Timed, PromptRecord]]:
-    """Run a graph over prompts, one after the other."""
+def run(servers: Mapping[str, Running], graph: Graph, prompts: Sequence[Prompt], folder: Path, slots: int = FREE) -> list[tuple[Timed, PromptRecord]]:
+    """Run a graph over prompts, one after the other; the first is left out. Each model has a server of its own."""
     settings = {
         "strategy": {"name": "graph", "graph": text_of(graph)},
-        "models": [{"name": "m", "kind": "openai", "endpoints": [{"url": f"{server.url}/v1", "max_in_flight": slots}]}],
+        "models": [{"name": name, "kind": "openai", "endpoints": [{"url": f"{server.url}/v1", "max_in_flight": slots}]} for name, server in servers.items()],
         "sampling": {"max_tokens": 64},
         "reward": {"parts": [{"kind": "final_answer"}]},
     }
@@ -119,6 +119,14 @@ def run(server: Running, graph: Graph, prompts: Sequence[Prompt], folder: Path, 
     return found[1:]
 
 
+def prompts_of(count: int) -> list[Prompt]:
+    """Make prompts, and one more for the start."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "prompts.jsonl"
+        path.write_text("".join(json.dumps({"prompt": f"Describe harbour number {number} at dawn."}) + "\n" for number in range(1 + count)))
+        return list(load_prompts(path, None, lambda _constraints: None, print))
+
+
 def row(name: str, slots: int, walls: Sequence[float], expected: Sequence[float], foretold_s: float | None = None) -> Row:
     ratios = [wall / wanted for wall, wanted in zip(walls, expected, strict=True)]
     estimate = bootstrap_mean(ratios)
@@ -134,7 +142,7 @@ def free_places(prompts: Sequence[Prompt]) -> list[Row]:
     with fake_server(latency_s=FIXED_S) as server:
         for name, graph in SHAPES.items():
             with tempfile.TemporaryDirectory() as folder:
-                found = run(server, graph, prompts, Path(folder))
+                found = run({"m": server}, graph, prompts, Path(folder))
             levels = 1 + max(graph.depth_of().values())
             rows.append(row(name, FREE, [timed.wall_s for timed, _ in found], [levels * FIXED_S] * len(found)))
     return rows
@@ -159,11 +167,11 @@ def few_places(prompts: Sequence[Prompt], slots: Sequence[int]) -> list[Row]:
     rows = []
     with fake_server(latency_s=START_S, per_prompt_token_s=READ_S, per_completion_token_s=WRITTEN_S) as server:
         with tempfile.TemporaryDirectory() as folder:
-            workload, latency = measured(run(server, SHAPES["grid (3, 4)"], prompts[:4], Path(folder)))
+            workload, latency = measured(run({"m": server}, SHAPES["grid (3, 4)"], prompts[:4], Path(folder)))
         for name, graph in SHAPES.items():
             for places in slots:
                 with tempfile.TemporaryDirectory() as folder:
-                    found = run(server, graph, prompts, Path(folder), places)
+                    found = run({"m": server}, graph, prompts, Path(folder), places)
                 walls = [timed.wall_s for timed, _ in found]
                 expected = [span_s(graph, timed.times) if places == FREE else slots_s(graph, timed.times, places) for timed, _ in found]
                 costs = KnownCosts({"m": ModelCost()}, workload, latency={"m": latency}, max_parallel=None if places == FREE else places)
@@ -187,10 +195,7 @@ def main() -> None:
     parser.add_argument("--free-only", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "prompts.jsonl"
-        path.write_text("".join(json.dumps({"prompt": f"Describe harbour number {number} at dawn."}) + "\n" for number in range(1 + options.prompts)))
-        prompts = load_prompts(path, None, lambda _constraints: None, print)
+    prompts = prompts_of(options.prompts)
     free = free_places(prompts)
     print_rows(f"Free places, {FIXED_S:.1f} s a call; allowed: {FIXED_S:.1f} s for each level", free)
     few = [] if options.free_only else few_places(prompts, (FREE, 4, 2, 1))
