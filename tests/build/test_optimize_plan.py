@@ -4,9 +4,15 @@ from typing import Any
 import pytest
 from tests.optimize.search_of_scripted import prompts
 
+from multigraft.budget.cost import ModelCost
+from multigraft.budget.flops import ModelShape
+from multigraft.budget.price import Price
 from multigraft.build.optimize import SearchPlan, search_plan_of
+from multigraft.build.optimize_run import cheapest_first
 from multigraft.config import checked
 from multigraft.errors import BudgetError, InputError, UnknownNameError
+from multigraft.graphs.cost import KnownCosts, Workload
+from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import NodeRole
 
 RULES = {"kind": "rules", "gate": False, "rules": [{"rule": "exact_number"}]}
@@ -70,9 +76,26 @@ def test_a_sink_that_chooses_goes_by_the_reward() -> None:
         ({}, {"models": []}, InputError, "no models"),
         ({}, {"reward": {"parts": [RULES | {"normalise": "run"}]}}, InputError, "must not depend on what was scored before"),
         ({}, {"reward": {"parts": [{"kind": "tournament", "model": "b"}]}}, InputError, "compares the answers of one question"),
+        ({"caps": {"units": 8.0}}, {}, BudgetError, "compared by units, and 'a' has no size .*; 'b' has no size"),
+        ({"caps": {"usd": 1.0}}, {}, BudgetError, "compared by usd, and 'a' has no price"),
+        ({"objective": "cost:0.2:units=8"}, {}, BudgetError, "compared by units, and 'a' has no size"),
         ({}, {"budget": {"usd": 1.0}}, BudgetError, "the price of 'a', 'b' is not known"),
     ],
 )
 def test_what_does_not_fit_is_refused(search: dict[str, object], more: dict[str, Any], kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         plan_of(search, **more)
+
+
+def test_the_cheapest_is_the_one_that_takes_least_of_what_is_capped() -> None:
+    small, large = (ModelShape(parameters, layers=16, width=2048) for parameters in (10**9, 8 * 10**9))
+    costs = KnownCosts(
+        {
+            "small": ModelCost(small, Price(usd_per_million_prompt=2.0, usd_per_million_completion=2.0)),
+            "large": ModelCost(large, Price(usd_per_million_prompt=1.0, usd_per_million_completion=1.0)),
+        },
+        Workload(100, 10),
+    )
+    assert cheapest_first(("large", "small"), costs) == ("small", "large")
+    assert cheapest_first(("large", "small"), costs, Caps(units=9.0, usd=1.0)) == ("small", "large")
+    assert cheapest_first(("small", "large"), costs, Caps(usd=1.0)) == ("large", "small")

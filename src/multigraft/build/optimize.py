@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from multigraft.budget.amount import Limits
-from multigraft.budget.cost import check_limits
+from multigraft.budget.cost import ModelCost, check_limits
 from multigraft.budget.ledger import Ledger
 from multigraft.build.limits import limits_of
 from multigraft.build.models import BuiltModel, build_model
@@ -15,13 +15,14 @@ from multigraft.build.scorers import Surroundings, repeats_itself
 from multigraft.config import OptimizeTable, RewardPartTable, RewardTable, RunFile, ScorerTable, checked_table
 from multigraft.engine.halt import Halt
 from multigraft.engine.purchases import Purchases
-from multigraft.errors import InputError, UnknownNameError
+from multigraft.errors import BudgetError, InputError, UnknownNameError
+from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import SINK, Node, NodeRole
 from multigraft.models.local.progress import Progress
 from multigraft.optimize.findings import Findings
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.objectives import parse_objective
+from multigraft.optimize.objectives import QualityMinusCost, parse_objective
 from multigraft.optimize.once import Once
 from multigraft.optimize.pilot.pilot_file import Told
 from multigraft.optimize.problem import Method, Objective, Split, sink_node
@@ -96,6 +97,9 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], told: Told | No
         ask_of=once.ask_of, identities={name: built.identity for name, built in models.items()}, concurrency=run_file.concurrency, sandbox=sandbox
     )
     caps = Caps(**table.caps.model_dump())
+    objective = parse_objective(table.objective, caps=caps)
+    if run_file.pilot is None:
+        _check_known({name: models[name].cost for name in pool}, caps, objective)
     return SearchPlan(
         run_file=run_file,
         table=table,
@@ -103,7 +107,7 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], told: Told | No
         pool=pool,
         sinks=_sinks(table, pool),
         caps=caps,
-        objective=parse_objective(table.objective, caps=caps),
+        objective=objective,
         method=method,
         optimiser=optimiser,
         grader=_scorers(grading, surroundings),
@@ -118,6 +122,18 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], told: Told | No
         questions=_questions(run_file, table, prompts, told),
         findings=told.findings if told else None,
     )
+
+
+def _check_known(pool: Mapping[str, ModelCost], caps: Caps, objective: Objective) -> None:
+    """Refuse a budget, or an objective, in what is not known of a model: no graph with it could be told to fit, or to be better."""
+    weighed = {kind for kind, cap in caps._asdict().items() if cap is not None}
+    weighed |= {objective.kind} if isinstance(objective, QualityMinusCost) else set()
+    costs = KnownCosts(pool, Workload(0, 0))
+    for kinds, prices in (({"units", "flops"}, False), ({"usd"}, True)):
+        lacking = costs.lacking(pool, prices=prices) if weighed & kinds else ()
+        if lacking:
+            message = f"graphs are to be compared by {' and '.join(sorted(weighed & kinds))}, and {'; '.join(lacking)}"
+            raise BudgetError(message)
 
 
 def _questions(run_file: RunFile, table: OptimizeTable, prompts: Sequence[Prompt], told: Told | None) -> Mapping[Split, tuple[Prompt, ...]]:
