@@ -71,6 +71,18 @@ def test_a_search_ends_in_a_graph_that_runs(folder: Path) -> None:
     assert set(Collaboration(graph=text).models) <= {"small", "large"}
 
 
+def test_a_question_that_is_there_twice_counts_once(folder: Path) -> None:
+    rows = (folder / "questions.jsonl").read_text()
+    (folder / "questions.jsonl").write_text(rows + rows)
+    done = optimize(folder, "--budget", "units=9", "--split", "4,4,5")
+    assert done.code == 2
+    assert "note: 12 of 24 questions are there more than once" in done.err
+    assert "there are 12 questions, and 4 + 4 + 5 are asked for" in done.err
+    done = optimize(folder, "--budget", "units=9")
+    assert done.code == 0, done.err
+    assert number_of(folder, "SELECT count(DISTINCT substr(prompt_id, 1, 32)) = count(DISTINCT prompt_id) FROM trials") == 1
+
+
 def test_the_same_command_again_pays_nothing(folder: Path) -> None:
     first = optimize(folder, "--budget", "units=9", "--json", "-q")
     assert first.code == 0, first.err
@@ -80,7 +92,7 @@ def test_the_same_command_again_pays_nothing(folder: Path) -> None:
     assert number_of(folder, "SELECT count(*) FROM sent") == calls
     one, other = json.loads(first.out), json.loads(again.out)
     assert one == other
-    assert one["stopped"] == "evaluations" or one["stopped"] is None
+    assert (one["stopped"], one["cut_short"]) == ("evaluations", None)
 
 
 def test_a_spending_limit_stops_it_with_what_was_found_and_more_lets_it_go_on(folder: Path) -> None:

@@ -17,7 +17,7 @@ from multigraft.cli.optimize_progress import SearchWatch, watched_search
 from multigraft.cli.optimize_settings import of_the_results, sized
 from multigraft.cli.pilot_sharing import PILOT_NAME, refuse_mixing
 from multigraft.cli.progress import FetchBars
-from multigraft.cli.prompts_of import note, read_prompts
+from multigraft.cli.prompts_of import note, read_questions
 from multigraft.cli.settings import resolved
 from multigraft.cli.signals import heeded
 from multigraft.cli.text import shown
@@ -46,7 +46,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
         MultigraftError: what stopped it, unless it was an interruption.
     """
     errors = Console(stderr=True, highlight=False)
-    prompts = read_prompts(run_file)
+    prompts = read_questions(run_file)
     told = _told(folder, run_file)
     num_seen = sum(prompt.prompt_id in told.questions for prompt in prompts) if told else 0
     run_file = sized(run_file, len(prompts), num_seen, test=test)
@@ -69,7 +69,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
         if outcome.found is not None:
             write_outcome(folder, plan, outcome)
     if as_json:
-        typer.echo(json_line(report_of(plan, outcome) | {"folder": str(folder), "stopped": ending.reason}))
+        typer.echo(json_line(report_of(plan, outcome) | {"folder": str(folder), "cut_short": ending.reason}))
     else:
         print_outcome(Console(highlight=False), folder, plan, outcome, config)
     if ending.reason is not None:

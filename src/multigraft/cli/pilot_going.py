@@ -18,7 +18,7 @@ from multigraft.cli.pilot_output import pilot_json, plan_json, plan_lines, print
 from multigraft.cli.pilot_settings import sized_pilot
 from multigraft.cli.pilot_sharing import PILOT_NAME, refuse_another_pilot, refuse_mixing
 from multigraft.cli.progress import FetchBars
-from multigraft.cli.prompts_of import note, read_prompts
+from multigraft.cli.prompts_of import note, read_questions
 from multigraft.cli.settings import resolved
 from multigraft.cli.signals import heeded
 from multigraft.cli.text import shown
@@ -61,7 +61,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, dry_
         MultigraftError: what stopped it, unless it was an interruption.
     """
     errors = Console(stderr=True, highlight=False)
-    prompts = read_prompts(run_file)
+    prompts = read_questions(run_file)
     run_file = sized_pilot(run_file, len(prompts))
     job = pilot_job_of(run_file, prompts, FetchBars(errors))
     if dry_run:

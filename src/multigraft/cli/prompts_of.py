@@ -33,6 +33,27 @@ def read_prompts(run_file: "RunFile") -> "list[Prompt]":
     return found
 
 
+def read_questions(run_file: "RunFile") -> "list[Prompt]":
+    """Read the prompts that graphs are compared on: each once, as one that is in two splits would be chosen by and judged by, and none counts twice.
+
+    Raises:
+        InputError: as `read_prompts`.
+    """
+    from multigraft.tasks.identity import content_hash
+
+    found = read_prompts(run_file)
+    # The first of equals in the order of their ids, so that it is the same one whatever the order of the file.
+    kept = {
+        content_hash(prompt.messages, prompt.reference, prompt.constraints): prompt.prompt_id
+        for prompt in sorted(found, key=lambda prompt: prompt.prompt_id, reverse=True)
+    }
+    ids = set(kept.values())
+    distinct = [prompt for prompt in found if prompt.prompt_id in ids]
+    if len(distinct) < len(found):
+        note(f"{len(found) - len(distinct)} of {len(found)} questions are there more than once, and count once")
+    return distinct
+
+
 def note(line: str) -> None:
     """Tell the user something beside the results."""
     typer.echo(f"note: {line}", err=True)
