@@ -20,7 +20,7 @@ from multigraft.engine.step import Contestant
 from multigraft.errors import InputError
 from multigraft.graphs.blocks import single
 from multigraft.graphs.cost import KnownCosts, Workload
-from multigraft.graphs.costs import Costs
+from multigraft.graphs.costs import NO_CAPS, Caps, Costs
 from multigraft.optimize.archive import Archive, Entry
 from multigraft.optimize.drive import Optimiser, RealModels, drive
 from multigraft.optimize.evaluator import Evaluator
@@ -150,7 +150,7 @@ class SearchRun:
         plan = self.plan
         costs = self.costs(measures)
         space = Space(
-            models=cheapest_first(plan.pool, costs),
+            models=cheapest_first(plan.pool, costs, plan.caps),
             sinks=plan.sinks,
             costs=costs,
             caps=plan.caps,
@@ -236,10 +236,10 @@ async def opened_search(plan: SearchPlan, folder: Path) -> AsyncIterator[SearchR
         yield SearchRun(plan=plan, store=store, models=RealModels(evaluator, _optimiser(plan)), seconds=seconds)
 
 
-def cheapest_first(pool: Sequence[str], costs: Costs) -> tuple[str, ...]:
-    """Order models by what they cost alone, in FLOPs or dollars; as they stand where neither is known of all."""
+def cheapest_first(pool: Sequence[str], costs: Costs, caps: Caps = NO_CAPS) -> tuple[str, ...]:
+    """Order models by what they cost alone, in FLOPs or dollars, the capped kind first; as they stand where neither is known of all."""
     alone = {name: costs.of(single(sink_node(name))) for name in pool}
-    for kind in ("units", "usd"):
+    for kind in sorted(("units", "usd"), key=lambda kind: getattr(caps, kind) is None):
         prices = {name: value for name, cost in alone.items() if (value := getattr(cost, kind)) is not None}
         if len(prices) == len(alone):
             return tuple(sorted(pool, key=prices.__getitem__))
