@@ -11,6 +11,7 @@ from tests.reports.command import Done, multigraft
 from typer.testing import CliRunner
 
 from multigraft.cli.main import app
+from multigraft.cli.optimize_output import markdown_of
 from multigraft.graphs.graph_file import about_of, graph_of
 from multigraft.strategies.graph import Collaboration
 
@@ -81,6 +82,17 @@ def test_a_question_that_is_there_twice_counts_once(folder: Path) -> None:
     done = optimize(folder, "--budget", "units=9")
     assert done.code == 0, done.err
     assert number_of(folder, "SELECT count(DISTINCT substr(prompt_id, 1, 32)) = count(DISTINCT prompt_id) FROM trials") == 1
+
+
+def test_the_report_holds_no_markup_but_its_own() -> None:
+    page = markdown_of(["The best is a<b>*x*\x1b[31m[y](z)\n# head.", "  One call.", "  2 calls.", "It ended."])
+    assert page == "# Graph search\n\nThe best is a\\<b\\>\\*x\\*␛[31m[y]\\(z)⏎# head.\n\n- One call.\n- 2 calls.\n\nIt ended.\n\n"
+
+
+def test_a_search_without_anything_that_says_what_is_right_is_refused(folder: Path) -> None:
+    done = multigraft(folder, "optimize", "questions.jsonl", "--models", "scripted:ann", "--method", "random")
+    assert done.code == 2
+    assert "field '--reward': nothing says which answers are right" in done.err
 
 
 def test_the_same_command_again_pays_nothing(folder: Path) -> None:

@@ -9,7 +9,7 @@ from multigraft.errors import InputError, UnknownNameError
 
 
 def table_of(**flags: object) -> OptimizeTable:
-    found = search_settings_of(SearchFlags(**{"questions": "questions.jsonl", **flags})).optimize  # type: ignore[arg-type]  # flags of one test
+    found = search_settings_of(SearchFlags(**{"questions": "questions.jsonl", "reward": "final_answer", **flags})).optimize  # type: ignore[arg-type]  # flags of one test
     assert found is not None
     return found
 
@@ -67,7 +67,7 @@ def test_flags_make_the_table() -> None:
 
 
 def test_the_optimiser_model_need_not_be_of_the_pool() -> None:
-    found = search_settings_of(SearchFlags(questions="questions.jsonl", models="scripted:small", optimizer="wise@http://localhost:1/v1"))
+    found = search_settings_of(SearchFlags(questions="questions.jsonl", models="scripted:small", reward="final_answer", optimizer="wise@http://localhost:1/v1"))
     assert found.optimize is not None
     assert found.optimize.models == ("small",)
     assert found.optimize.optimizer == "wise"
@@ -95,17 +95,17 @@ def test_a_flag_wins_over_the_run_file_and_another_method_starts_with_its_own_se
         'prompts = "q.jsonl"\n[[models]]\nname = "a"\nkind = "scripted"\n[[models]]\nname = "wise"\nkind = "scripted"\n'
         '[optimize]\nmethod = "bayes"\noptimizer = "wise"\nevaluations = 7\nsettings = { warm_up = 3 }\ncaps = { units = 4.0 }\n'
     )
-    kept = search_settings_of(SearchFlags(questions=None, run_file=tmp_path / "run.toml", evaluations=9)).optimize
+    kept = search_settings_of(SearchFlags(questions=None, run_file=tmp_path / "run.toml", evaluations=9, reward="final_answer")).optimize
     assert kept is not None
     assert (kept.method, dict(kept.settings), kept.evaluations, kept.caps.units) == ("bayes", {"warm_up": 3}, 9, 4.0)
     assert kept.models == ("a",), "the optimiser model is none of the pool unless it is named there"
-    other = search_settings_of(SearchFlags(questions=None, run_file=tmp_path / "run.toml", method="random")).optimize
+    other = search_settings_of(SearchFlags(questions=None, run_file=tmp_path / "run.toml", method="random", reward="final_answer")).optimize
     assert other is not None
     assert (other.method, dict(other.settings)) == ("random", {})
 
 
 def test_splits_are_chosen_by_how_many_questions_there_are() -> None:
-    found = search_settings_of(SearchFlags(questions="questions.jsonl", models="scripted:small"))
+    found = search_settings_of(SearchFlags(questions="questions.jsonl", models="scripted:small", reward="final_answer"))
     sizes = [sized(found, count).optimize for count in (9, 90, 1000)]
     assert [(table.train, table.validation, table.test) for table in sizes if table] == [(3, 3, 3), (30, 30, 30), (30, 50, 100)]
     without = sized(found, 90, test=False).optimize

@@ -1,9 +1,10 @@
 """What a graph search leaves behind: `graph.json` to run, a report for people and one for programs, and a picture."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import orjson
 from rich.console import Console
@@ -32,6 +33,7 @@ from multigraft.records.disk import on_disk
 from multigraft.types import Json
 
 GRAPH_NAME, REPORT_NAME, TEXT_NAME, PICTURE_NAME = "graph.json", "report.json", "report.md", "graph.svg"
+_MARKUP: Final = re.compile(r"[\\\\`*_<>|~&]|(?<=\])\(")
 
 
 def write_outcome(folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
@@ -45,7 +47,7 @@ def write_outcome(folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
         return
     texts = {
         REPORT_NAME: orjson.dumps(report_of(plan, outcome), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode(),
-        TEXT_NAME: "\n".join(["# Graph search", "", *(line if line.startswith("  ") else f"\n{line}" for line in lines_of(plan, outcome)), ""]),
+        TEXT_NAME: markdown_of(lines_of(plan, outcome)),
     }
     if found.best is not None:
         texts[GRAPH_NAME] = text_of(found.best.graph, about=_about(plan, outcome, found, found.best))
@@ -55,6 +57,13 @@ def write_outcome(folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
         with on_disk(f"writing {folder / name}"):
             unfinished.write_text(text, "utf-8")
             unfinished.replace(folder / name)
+
+
+def markdown_of(lines: Sequence[str]) -> str:
+    """Write lines as a page of Markdown: indented ones as items of a list, and nothing in a name is markup."""
+    escaped = [_MARKUP.sub(r"\\\g<0>", shown(line)) for line in lines]
+    parts = [f"- {line.strip()}" if line.startswith("  ") else f"\n{line}\n" for line in escaped]
+    return "\n".join(["# Graph search", *parts, ""])
 
 
 def report_of(plan: SearchPlan, outcome: Outcome) -> dict[str, Json]:

@@ -137,6 +137,10 @@ def _add_scorers(settings: dict[str, object], flags: SearchFlags, chosen: Mappin
         settings["judge"] = table_of(settings, "judge") | {"parts": judges_named(flags.judge, settings)}
     name = table_of(settings, "task").get("name")
     if not isinstance(name, str):
+        if "reward" not in settings and not table_of(settings, "judge").get("parts"):
+            # The reward that runs have by default lets every answer pass, and graphs that are all right cannot be told apart.
+            message = "nothing says which answers are right: name a reward or a judge, here or in a run file, or take a task (`multigraft task list`)"
+            raise InputError(message, field="--reward")
         return
     task = load_task(name)
     if "judge" not in settings:
