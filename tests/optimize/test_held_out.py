@@ -8,8 +8,10 @@ from multigraft.graphs.blocks import chain, parallel, single
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import NO_CAPS, Caps
 from multigraft.graphs.graph import SINK, Node, NodeRole
-from multigraft.optimize.held_out import compared, rivals_of
-from multigraft.optimize.problem import Space, sink_node
+from multigraft.optimize.archive import Archive
+from multigraft.optimize.held_out import compared, rivals_of, strongest_of
+from multigraft.optimize.objectives import Quality
+from multigraft.optimize.problem import Evaluation, Space, Trial, sink_node
 
 COSTS = KnownCosts({"m0": ModelCost(SMALL), "m1": ModelCost(LARGE)}, Workload(100, 10))
 
@@ -74,3 +76,14 @@ def test_a_model_of_unknown_size_is_not_held_against_units_of_another() -> None:
     rivals = dict(rivals_of(best, "m0", pool, votes=False))
     # Tokens: 110 and 120 of the best; 110 a copy, and 110 and 10 a copy of the one that reads them. Its 230 tokens are no limit in units.
     assert [name for name in rivals if "side by side" in name] == ["1 x m0 side by side"]
+
+
+def test_of_models_as_good_alone_the_cheaper_is_the_strongest() -> None:
+    archive = Archive(Quality())
+    for model, scores in (("m1", (1.0, 0.0)), ("m0", (0.0, 1.0)), ("m2", (0.0, 0.0))):
+        graph = single(sink_node(model))
+        entry = archive.add(model, graph, COSTS.of(graph), origin="list")
+        archive.learn(entry.number, Evaluation(graph, "validation", tuple(Trial(place, score) for place, score in enumerate(scores)), entry.cost))
+    assert strongest_of(archive.entries) == "m0"
+    assert strongest_of(archive.entries[:1]) == "m1"
+    assert strongest_of([]) is None

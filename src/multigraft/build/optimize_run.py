@@ -21,12 +21,11 @@ from multigraft.errors import InputError
 from multigraft.graphs.blocks import single
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import NO_CAPS, Caps, Costs
-from multigraft.optimize.archive import Archive, Entry
+from multigraft.optimize.archive import Archive
 from multigraft.optimize.drive import Optimiser, RealModels, drive
 from multigraft.optimize.evaluator import Evaluator
-from multigraft.optimize.explanation import is_single
 from multigraft.optimize.grading import Grading, Scorers
-from multigraft.optimize.held_out import Compared, compared, rivals_of
+from multigraft.optimize.held_out import Compared, compared, rivals_of, strongest_of
 from multigraft.optimize.measure import Measures, measured
 from multigraft.optimize.problem import Problem, Space, sink_node
 from multigraft.optimize.report import Found, found_of
@@ -129,7 +128,7 @@ class SearchRun:
             return Outcome(found_of(self.archive, problem), space, (), whole=False)
         if found.best is None or not plan.table.test:
             return Outcome(found, space, (), whole=True)
-        rivals = rivals_of(found.best.graph, self._strongest(found, space), space, votes=self.store.has_answers())
+        rivals = rivals_of(found.best.graph, strongest_of(found.entries) or space.models[-1], space, votes=self.store.has_answers())
         held_out = await compared(self.models, found.best.graph, rivals, plan.table.test)
         return Outcome(found, space, held_out or (), whole=held_out is not None)
 
@@ -161,12 +160,6 @@ class SearchRun:
         # A sink that fits nothing would only be proposed to be refused.
         fitting = tuple(sink for sink in space.sinks if space.fits(space.smallest(sink)))
         return Space(models=space.models, sinks=fitting, costs=costs, caps=space.caps, max_agents=space.max_agents, max_in_degree=space.max_in_degree)
-
-    def _strongest(self, found: Found, space: Space) -> str:
-        """Name the model that is the best alone: by validation, where single models were validated."""
-        alone = [entry for entry in found.entries if is_single(entry.graph) and entry.validation is not None and entry.validation.mean is not None]
-        best = max(alone, key=_validation_mean, default=None)
-        return best.graph.node(best.graph.sink).model if best is not None else space.models[-1]
 
     async def _clock(self) -> None:
         """Record the seconds worked, and stop the search when they are spent."""
@@ -281,7 +274,3 @@ def _settle(store: Store, name: str, value: str, otherwise: str) -> None:
 def _facts(plan: SearchPlan, versions: Mapping[str, str]) -> dict[str, str]:
     facts = {"multigraft": __version__, "python": platform.python_version(), "system": platform.platform()}
     return facts | {f"scorer {name}": version for name, version in versions.items()} | plan.sandbox.facts()
-
-
-def _validation_mean(entry: Entry) -> float:
-    return (entry.validation.mean if entry.validation is not None else None) or 0.0

@@ -196,10 +196,6 @@ def _ends(graph: Graph, times: Mapping[str, float]) -> dict[str, float]:
     return ends
 
 
-def _product(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
-    return left[0] * right[0] + left[1] * right[1] + left[2] * right[2]
-
-
 def _plain_fit(rows: Sequence[tuple[float, float, float]], seconds: Sequence[float], columns: tuple[int, ...]) -> tuple[float, float, float] | None:
     """Solve the normal equations of some columns; None: they do not tell these numbers apart."""
     matrix = [[fsum(row[left] * row[right] for row in rows) for right in columns] for left in columns]

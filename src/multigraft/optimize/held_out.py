@@ -8,10 +8,13 @@ from multigraft.analysis.intervals import Estimate
 from multigraft.graphs.blocks import moa, parallel, single
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
+from multigraft.optimize.archive import Entry
 from multigraft.optimize.drive import Answering
-from multigraft.optimize.objectives import SharedKind, cost_in, shared_kind
+from multigraft.optimize.explanation import is_single
+from multigraft.optimize.objectives import Quality, SharedKind, cost_in, shared_kind
 from multigraft.optimize.paired import LEVEL, Paired, estimated_mean, paired
 from multigraft.optimize.problem import Evaluation, Run, Space, sink_node
+from multigraft.optimize.selection import price_of, utility_or
 
 MOST_COPIES = 64
 
@@ -28,6 +31,13 @@ class Compared:
     best_less_this: Paired | None
     """The best graph less this one, over the questions that both have a score on, at a level divided by the number of comparisons; None: it is the best
     itself, or there is no such question."""
+
+
+def strongest_of(entries: Sequence[Entry]) -> str | None:
+    """Name the model that is the best alone, by validation; of equals the cheaper. None: no model alone was validated."""
+    alone = [entry for entry in entries if is_single(entry.graph) and entry.validation is not None and entry.validation.scores]
+    best = min(alone, key=lambda entry: (-utility_or(Quality(), entry.validation), *price_of(entry), entry.number), default=None)
+    return None if best is None else best.graph.node(best.graph.sink).model
 
 
 def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tuple[tuple[str, Graph], ...]:
