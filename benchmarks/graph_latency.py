@@ -34,11 +34,11 @@ from multigraft.graphs.graph_file import graph_of, text_of
 from multigraft.graphs.latency import span_s
 from multigraft.models.simulated.tasks import MATH, MODELS
 from multigraft.models.simulated.world import World
-from multigraft.optimize.archive import Archive
-from multigraft.optimize.objectives import parse_objective
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.objectives import parse_objective
+from multigraft.optimize.loop.search import SearchSettings, search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.problem import Problem, Space
-from multigraft.optimize.search import SearchSettings, search
-from multigraft.optimize.simulate import drive
 from multigraft.optimize.simulated import SimulatedEvaluator
 from multigraft.types import Json, Prompt
 

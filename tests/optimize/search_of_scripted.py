@@ -15,12 +15,12 @@ from multigraft.engine.scoring import Scoring
 from multigraft.engine.step import Contestant
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.models.scripted import ScriptedModel
-from multigraft.optimize.drive import Optimiser, RealModels
-from multigraft.optimize.evaluator import Evaluator
-from multigraft.optimize.grading import Grading, Scorers
-from multigraft.optimize.once import Once
 from multigraft.optimize.problem import Split
-from multigraft.optimize.store import Store
+from multigraft.optimize.real.drive import Optimiser, RealModels
+from multigraft.optimize.real.evaluator import Evaluator
+from multigraft.optimize.real.grading import Grading, Scorers
+from multigraft.optimize.real.once import Once
+from multigraft.optimize.real.store import Store
 from multigraft.prompting.library import load_templates
 from multigraft.rewards.combine import alone
 from multigraft.types import Candidate, Message, Prompt, Reward, Sampling, Score

@@ -8,8 +8,8 @@ from tests.optimize.search_of_scripted import made
 from multigraft.budget.amount import Amount
 from multigraft.graphs.blocks import single
 from multigraft.models.scripted import ScriptedModel
-from multigraft.optimize.drive import drive
 from multigraft.optimize.problem import Consult, Evaluate, Reply, Run, sink_node
+from multigraft.optimize.real.drive import drive
 from multigraft.types import Failure, FailureKind, Message, Request
 
 CONSULT = Consult((Message("user", "Which graph?"),))

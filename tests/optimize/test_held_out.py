@@ -8,10 +8,10 @@ from multigraft.graphs.blocks import chain, parallel, single
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import NO_CAPS, Caps
 from multigraft.graphs.graph import SINK, Node, NodeRole
-from multigraft.optimize.archive import Archive
-from multigraft.optimize.held_out import compared, rivals_of, strongest_of
-from multigraft.optimize.objectives import Quality
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.objectives import Quality
 from multigraft.optimize.problem import Evaluation, Space, Trial, sink_node
+from multigraft.optimize.real.held_out import compared, rivals_of, strongest_of
 
 COSTS = KnownCosts({"m0": ModelCost(SMALL), "m1": ModelCost(LARGE)}, Workload(100, 10))
 

@@ -6,7 +6,7 @@ from tests.optimize.search_of_scripted import made
 from multigraft.errors import InputError
 from multigraft.graphs.cost import Workload
 from multigraft.models.scripted import ScriptedModel
-from multigraft.optimize.measure import measured
+from multigraft.optimize.real.measure import measured
 from multigraft.types import Completion, Failure, FailureKind, Finish, Request, Usage
 
 

@@ -7,7 +7,7 @@ from tests.optimize.toy_world import fan
 
 from multigraft.errors import BudgetError, InputError, UnknownNameError
 from multigraft.graphs.costs import Caps, GraphCost
-from multigraft.optimize.objectives import ParetoObjective, Quality, QualityMinusCost, QualityMinusLatency, cost_in, parse_objective, shared_kind
+from multigraft.optimize.loop.objectives import ParetoObjective, Quality, QualityMinusCost, QualityMinusLatency, cost_in, parse_objective, shared_kind
 from multigraft.optimize.problem import Evaluation, Trial
 
 COST = GraphCost(calls=3, tokens=900.0, units=6.0, latency_s=2.0)

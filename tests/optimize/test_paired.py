@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multigraft.optimize.paired import estimated_mean, flip_p_value, is_worse, paired, spent_level, standard_error
+from multigraft.optimize.loop.paired import estimated_mean, flip_p_value, is_worse, paired, spent_level, standard_error
 from multigraft.randomness import Draws
 
 

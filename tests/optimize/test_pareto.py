@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multigraft.optimize.pareto import Point, front_of, knee_of
+from multigraft.optimize.loop.pareto import Point, front_of, knee_of
 
 points = st.lists(st.builds(Point, *(st.sampled_from([0.0, 0.25, 0.5, 1.0]) for _ in range(3))), max_size=14)
 

@@ -8,14 +8,14 @@ from tests.optimize.toy_world import CallCosts, ToyWorld, chain, fan, flat, list
 from multigraft.budget.amount import Amount
 from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
-from multigraft.optimize.archive import Archive, Entry
-from multigraft.optimize.explanation import depth_of, explained, levels_of, models_of, width_of
-from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost
+from multigraft.optimize.loop.archive import Archive, Entry
+from multigraft.optimize.loop.explanation import depth_of, explained, levels_of, models_of, width_of
+from multigraft.optimize.loop.objectives import ParetoObjective, QualityMinusCost
+from multigraft.optimize.loop.report import Found, found_of
+from multigraft.optimize.loop.report_text import as_json, lines
+from multigraft.optimize.loop.search import search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.problem import Evaluation, Run, Trial
-from multigraft.optimize.report import Found, found_of
-from multigraft.optimize.report_text import as_json, lines
-from multigraft.optimize.search import search
-from multigraft.optimize.simulate import drive
 
 
 def entry_of(graph: Graph, trials: tuple[Trial, ...] = ()) -> Entry:

@@ -12,11 +12,11 @@ from multigraft.errors import BudgetError
 from multigraft.graphs.canonical import canonical
 from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import SINK, Graph, Node
-from multigraft.optimize.archive import Archive
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.report import found_of
+from multigraft.optimize.loop.search import SearchEvent, SearchSettings, search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.problem import Consult, Evaluate, Evaluation, Problem, Proposal, Propose, Reply, Run, Trial, consulted, proposed
-from multigraft.optimize.report import found_of
-from multigraft.optimize.search import SearchEvent, SearchSettings, search
-from multigraft.optimize.simulate import drive
 from multigraft.types import FailureKind, Message
 
 

@@ -3,9 +3,9 @@
 import pytest
 from tests.optimize.toy_world import ToyWorld, flat, listed, peaked, shuffled_fans, toy_problem, toy_settings
 
-from multigraft.optimize.report import Found
-from multigraft.optimize.search import search
-from multigraft.optimize.simulate import drive
+from multigraft.optimize.loop.report import Found
+from multigraft.optimize.loop.search import search
+from multigraft.optimize.loop.simulate import drive
 
 
 def found_with(drop_level: float, seed: int, **changed: int) -> Found:

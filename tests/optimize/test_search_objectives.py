@@ -2,12 +2,12 @@
 
 from tests.optimize.toy_world import CallCosts, ToyWorld, chain, fan, listed, peaked, shuffled_fans, toy_problem, toy_settings
 
-from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
+from multigraft.optimize.loop.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
+from multigraft.optimize.loop.report import Found
+from multigraft.optimize.loop.report_text import lines
+from multigraft.optimize.loop.search import search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.problem import Evaluation, Objective, Run, Trial
-from multigraft.optimize.report import Found
-from multigraft.optimize.report_text import lines
-from multigraft.optimize.search import search
-from multigraft.optimize.simulate import drive
 
 
 def by_shares(shares: dict[int, float]) -> Found:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.optimize.search_of_scripted import prompts
 
 from multigraft.errors import InputError
-from multigraft.optimize.splits import Sizes, dealt, default_sizes, digest_of_questions, pilot_size
+from multigraft.optimize.real.splits import Sizes, dealt, default_sizes, digest_of_questions, pilot_size
 
 
 @settings(deadline=None, max_examples=50)

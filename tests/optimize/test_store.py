@@ -7,7 +7,7 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError
 from multigraft.graphs.latency import CallTime
 from multigraft.optimize.problem import Reply
-from multigraft.optimize.store import STORE_NAME, KeptTrial, Store
+from multigraft.optimize.real.store import STORE_NAME, KeptTrial, Store
 from multigraft.types import Completion, Failure, FailureKind, Finish, Score, Usage
 
 COST = Amount(10.0, 7, 0.5, 1)

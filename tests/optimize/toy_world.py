@@ -9,9 +9,9 @@ from multigraft.budget.amount import Amount
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.costs import Caps, GraphCost
 from multigraft.graphs.graph import SINK, Graph, Node
-from multigraft.optimize.objectives import Quality
+from multigraft.optimize.loop.objectives import Quality
+from multigraft.optimize.loop.search import SearchSettings
 from multigraft.optimize.problem import Evaluation, MethodSearch, Objective, Problem, Proposal, Run, Space, Split, Trial, proposed, sink_node
-from multigraft.optimize.search import SearchSettings
 from multigraft.randomness import Draws
 
 PEAK = 9

@@ -21,12 +21,12 @@ from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import SINK, Node, NodeRole
 from multigraft.models.local.progress import Progress
 from multigraft.optimize.findings import Findings
+from multigraft.optimize.loop.objectives import QualityMinusCost, parse_objective
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.objectives import QualityMinusCost, parse_objective
-from multigraft.optimize.once import Once
 from multigraft.optimize.pilot.pilot_file import Told
 from multigraft.optimize.problem import Method, Objective, Split, sink_node
-from multigraft.optimize.splits import Sizes, dealt
+from multigraft.optimize.real.once import Once
+from multigraft.optimize.real.splits import Sizes, dealt
 from multigraft.prompting.render import Templates
 from multigraft.types import Prompt
 from multigraft.wire.retry import RetryPolicy

@@ -21,17 +21,17 @@ from multigraft.errors import InputError
 from multigraft.graphs.blocks import single
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import NO_CAPS, Caps, Costs
-from multigraft.optimize.archive import Archive
-from multigraft.optimize.drive import Optimiser, RealModels, drive
-from multigraft.optimize.evaluator import Evaluator
-from multigraft.optimize.grading import Grading, Scorers
-from multigraft.optimize.held_out import Compared, compared, rivals_of, strongest_of
-from multigraft.optimize.measure import Measures, measured
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.report import Found, found_of
+from multigraft.optimize.loop.search import SearchEvent, SearchSettings, search
 from multigraft.optimize.problem import Problem, Space, sink_node
-from multigraft.optimize.report import Found, found_of
-from multigraft.optimize.search import SearchEvent, SearchSettings, search
-from multigraft.optimize.splits import digest_of_questions
-from multigraft.optimize.store import Store
+from multigraft.optimize.real.drive import Optimiser, RealModels, drive
+from multigraft.optimize.real.evaluator import Evaluator
+from multigraft.optimize.real.grading import Grading, Scorers
+from multigraft.optimize.real.held_out import Compared, compared, rivals_of, strongest_of
+from multigraft.optimize.real.measure import Measures, measured
+from multigraft.optimize.real.splits import digest_of_questions
+from multigraft.optimize.real.store import Store
 from multigraft.randomness import key_of
 from multigraft.types import Sampling
 

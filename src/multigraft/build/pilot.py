@@ -13,11 +13,11 @@ from multigraft.config import PilotTable, RunFile
 from multigraft.errors import InputError
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.models.local.progress import Progress
-from multigraft.optimize.drive import drive
 from multigraft.optimize.pilot.plan import Expense, PilotPlan, planned
 from multigraft.optimize.pilot.runs import PilotRuns, pilot, results_of, runs_of_graphs
 from multigraft.optimize.pilot.settings import PilotSettings
 from multigraft.optimize.problem import Consult, Evaluation, Reply, Run, Space, sink_node
+from multigraft.optimize.real.drive import drive
 from multigraft.types import Prompt
 
 ALIKE: Final = Workload(200, 250)

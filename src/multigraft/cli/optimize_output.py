@@ -24,11 +24,11 @@ from multigraft.graphs.drawing.terminal import lines_of as drawn_of
 from multigraft.graphs.graph_file import text_of
 from multigraft.graphs.latency import critical_path
 from multigraft.models.local.catalogue import CATALOGUE
-from multigraft.optimize.archive import Entry
-from multigraft.optimize.held_out import Compared
-from multigraft.optimize.paired import Paired
-from multigraft.optimize.report import Found
-from multigraft.optimize.report_text import as_json, lines
+from multigraft.optimize.loop.archive import Entry
+from multigraft.optimize.loop.paired import Paired
+from multigraft.optimize.loop.report import Found
+from multigraft.optimize.loop.report_text import as_json, lines
+from multigraft.optimize.real.held_out import Compared
 from multigraft.records.disk import on_disk
 from multigraft.types import Json
 

@@ -13,10 +13,10 @@ from multigraft.budget.describe import describe, seconds_text
 from multigraft.build.optimize_run import SearchRun
 from multigraft.build.pilot import PilotRun
 from multigraft.cli.text import shown
-from multigraft.optimize.archive import Entry
-from multigraft.optimize.explanation import depth_of, models_of, width_of
-from multigraft.optimize.paired import estimated_mean
-from multigraft.optimize.search import SearchEvent
+from multigraft.optimize.loop.archive import Entry
+from multigraft.optimize.loop.explanation import depth_of, models_of, width_of
+from multigraft.optimize.loop.paired import estimated_mean
+from multigraft.optimize.loop.search import SearchEvent
 
 LINE_INTERVAL_S = 30.0
 

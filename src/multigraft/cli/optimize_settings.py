@@ -13,7 +13,7 @@ from multigraft.cli.settings import add_source, allow_code, judges_added, judges
 from multigraft.cli.task_settings import graders_of, suggested_reward
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
-from multigraft.optimize.splits import Sizes, default_sizes
+from multigraft.optimize.real.splits import Sizes, default_sizes
 from multigraft.strategies.settings import parse_setting
 from multigraft.tasks.task import library, load_task
 from multigraft.types import Json

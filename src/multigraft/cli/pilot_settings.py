@@ -9,7 +9,7 @@ from multigraft.cli.optimize_settings import SearchFlags, merged
 from multigraft.cli.settings import table_of
 from multigraft.config import RunFile, checked, read_run_file
 from multigraft.errors import InputError
-from multigraft.optimize.splits import pilot_size
+from multigraft.optimize.real.splits import pilot_size
 
 _SHARED: Final = frozenset({"models", "sinks", "tokens", "measured_questions", "scorer", "score_range", "node_scores"})
 """Of `[optimize]`, what a pilot goes by; a method, caps and splits are a search's own."""

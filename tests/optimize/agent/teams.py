@@ -7,7 +7,7 @@ from multigraft.graphs.graph import Edge, Graph, Node, NodeRole
 from multigraft.optimize.agent.team import Team, team_of
 from multigraft.optimize.agent.validator import Standing
 from multigraft.optimize.fitting import Fitted, fitted
-from multigraft.optimize.objectives import Quality
+from multigraft.optimize.loop.objectives import Quality
 from multigraft.optimize.problem import Problem, Space, sink_node
 from multigraft.randomness import Draws
 

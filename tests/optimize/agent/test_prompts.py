@@ -16,7 +16,7 @@ from multigraft.optimize.agent.options import options_of, side_by_side
 from multigraft.optimize.agent.prompts import AMOUNTS, Style, critique_consult, graph_consult, picks_consult, rewrite_consult, style_for, tables_consult
 from multigraft.optimize.agent.team import Names, Team, team_of
 from multigraft.optimize.findings import Findings, Measured, Mix
-from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
+from multigraft.optimize.loop.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
 from multigraft.optimize.problem import Consult, Evaluation, Problem, Trial
 
 STYLES: tuple[Style, ...] = ("full", "compact")

@@ -12,12 +12,12 @@ from multigraft.graphs.graph import NodeRole
 from multigraft.models.simulated.tasks import MODELS, TASKS
 from multigraft.models.simulated.world import World
 from multigraft.optimize.agent.sensible import sensible_reply
-from multigraft.optimize.archive import Archive
+from multigraft.optimize.loop.archive import Archive
+from multigraft.optimize.loop.objectives import Quality
+from multigraft.optimize.loop.search import SearchSettings, search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.objectives import Quality
 from multigraft.optimize.problem import Consult, Problem, Propose, Reply, Run, Space, sink_node
-from multigraft.optimize.search import SearchSettings, search
-from multigraft.optimize.simulate import drive
 from multigraft.optimize.simulated import SimulatedEvaluator
 from multigraft.types import FailureKind
 

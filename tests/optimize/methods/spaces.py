@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.costs import Caps, GraphCost
 from multigraft.graphs.graph import Graph, Node, NodeRole
+from multigraft.optimize.loop.objectives import Quality
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.objectives import Quality
 from multigraft.optimize.problem import Evaluation, MethodSearch, Objective, Problem, Proposal, Space, Trial, sink_node
 from multigraft.randomness import Draws
 

@@ -10,11 +10,11 @@ from tests.optimize.methods.spaces import assert_belongs, evaluated, problem_for
 from multigraft.errors import BudgetError
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import Graph
+from multigraft.optimize.loop.objectives import QualityMinusLatency
+from multigraft.optimize.loop.search import SearchSettings, search
+from multigraft.optimize.loop.simulate import drive
 from multigraft.optimize.methods.table import method_from
-from multigraft.optimize.objectives import QualityMinusLatency
 from multigraft.optimize.problem import Evaluation, Problem, Space
-from multigraft.optimize.search import SearchSettings, search
-from multigraft.optimize.simulate import drive
 
 CASES: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "random": ("random", {}),

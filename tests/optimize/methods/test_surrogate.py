@@ -14,6 +14,7 @@ from multigraft.errors import InputError
 from multigraft.graphs.blocks import chain, grid, parallel
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
+from multigraft.optimize.loop.objectives import Quality, QualityMinusLatency
 from multigraft.optimize.methods.belief import Belief
 from multigraft.optimize.methods.candidates import Candidates
 from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone, noise_of
@@ -21,7 +22,6 @@ from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Kernel, Point, Posterior, Stack, compared
 from multigraft.optimize.methods.one_step import OneStep, Step
 from multigraft.optimize.methods.random_graphs import GraphDrawer
-from multigraft.optimize.objectives import Quality, QualityMinusLatency
 from multigraft.optimize.problem import Evaluation, Trial, sink_node
 from multigraft.randomness import Draws
 

@@ -16,7 +16,7 @@ from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Edge, Graph, Node
 from multigraft.graphs.latency import slowest_way
 from multigraft.optimize.agent.team import Team
-from multigraft.optimize.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
+from multigraft.optimize.loop.objectives import ParetoObjective, QualityMinusCost, QualityMinusLatency
 from multigraft.optimize.problem import Evaluation, Problem
 from multigraft.types import Json
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from multigraft.analysis.intervals import DEFAULT, Bootstrap, Estimate, estimate_of, mean, quantile, resamples
 from multigraft.optimize.findings import Findings, Measured, Mix, Preference
-from multigraft.optimize.paired import paired
+from multigraft.optimize.loop.paired import paired
 from multigraft.optimize.pilot.runs import MixRuns, PilotRuns
 from multigraft.optimize.problem import Evaluation
 

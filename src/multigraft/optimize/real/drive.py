@@ -9,9 +9,9 @@ import orjson
 
 from multigraft.engine.halt import UNSENT
 from multigraft.engine.step import Contestant
-from multigraft.optimize.evaluator import Evaluator
-from multigraft.optimize.once import Once
 from multigraft.optimize.problem import Consult, Evaluate, Evaluation, Reply, Run
+from multigraft.optimize.real.evaluator import Evaluator
+from multigraft.optimize.real.once import Once
 from multigraft.randomness import seed_of
 from multigraft.types import Completion, Message, Request
 

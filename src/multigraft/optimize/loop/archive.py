@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.graphs.costs import GraphCost
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.objectives import SharedKind, cost_in, shared_kind
-from multigraft.optimize.paired import Paired
-from multigraft.optimize.pareto import Point, front_of, knee_of
+from multigraft.optimize.loop.objectives import SharedKind, cost_in, shared_kind
+from multigraft.optimize.loop.paired import Paired
+from multigraft.optimize.loop.pareto import Point, front_of, knee_of
 from multigraft.optimize.problem import Evaluation, Objective, Reply, Split
 
 

@@ -13,9 +13,9 @@ from multigraft.errors import InputError
 from multigraft.graphs.blocks import parallel, single
 from multigraft.graphs.cost import Workload
 from multigraft.graphs.latency import CallTime, LatencyModel, fitted
-from multigraft.optimize.drive import Answering
 from multigraft.optimize.problem import Run, sink_node
-from multigraft.optimize.store import Store
+from multigraft.optimize.real.drive import Answering
+from multigraft.optimize.real.store import Store
 
 FACT = "workload"
 """Under which name the store keeps what was measured: budgets are computed from it, so it must not change while a search goes on."""

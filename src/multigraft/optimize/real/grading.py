@@ -7,7 +7,7 @@ from multigraft.engine.replay import answer_of
 from multigraft.engine.scoring import Scoring, scores_of
 from multigraft.errors import InputError
 from multigraft.knowledge import Knowledge
-from multigraft.optimize.once import Once
+from multigraft.optimize.real.once import Once
 from multigraft.rewards.combine import Combination, names
 from multigraft.types import Candidate, Score
 

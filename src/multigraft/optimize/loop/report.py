@@ -7,11 +7,11 @@ from typing import Final, Literal, TypeAlias
 from multigraft.analysis.intervals import Estimate
 from multigraft.budget.amount import Amount
 from multigraft.graphs.costs import Caps
-from multigraft.optimize.archive import Archive, Change, CurvePoint, Entry
-from multigraft.optimize.explanation import is_single
-from multigraft.optimize.paired import LEVEL, Paired, estimated_mean
+from multigraft.optimize.loop.archive import Archive, Change, CurvePoint, Entry
+from multigraft.optimize.loop.explanation import is_single
+from multigraft.optimize.loop.paired import LEVEL, Paired, estimated_mean
+from multigraft.optimize.loop.selection import Aligned, price_of, utility_or
 from multigraft.optimize.problem import Objective, Problem
-from multigraft.optimize.selection import Aligned, price_of, utility_or
 
 __all__ = ["REASONS", "Found", "Rival", "Stopped", "found_of", "is_single"]
 

@@ -8,13 +8,13 @@ from multigraft.analysis.intervals import Estimate
 from multigraft.graphs.blocks import moa, parallel, single
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
-from multigraft.optimize.archive import Entry
-from multigraft.optimize.drive import Answering
-from multigraft.optimize.explanation import is_single
-from multigraft.optimize.objectives import Quality, SharedKind, cost_in, shared_kind
-from multigraft.optimize.paired import LEVEL, Paired, estimated_mean, paired
+from multigraft.optimize.loop.archive import Entry
+from multigraft.optimize.loop.explanation import is_single
+from multigraft.optimize.loop.objectives import Quality, SharedKind, cost_in, shared_kind
+from multigraft.optimize.loop.paired import LEVEL, Paired, estimated_mean, paired
+from multigraft.optimize.loop.selection import price_of, utility_or
 from multigraft.optimize.problem import Evaluation, Run, Space, sink_node
-from multigraft.optimize.selection import price_of, utility_or
+from multigraft.optimize.real.drive import Answering
 
 MOST_COPIES = 64
 

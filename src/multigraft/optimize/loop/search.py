@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from multigraft.graphs.canonical import canonical, canonical_order, graph_id
 from multigraft.graphs.graph import SINK, Graph
-from multigraft.optimize.archive import Archive, Entry
+from multigraft.optimize.loop.archive import Archive, Entry
+from multigraft.optimize.loop.report import Found, Stopped, found_of
+from multigraft.optimize.loop.selection import Selection, is_worse_than, selection_of
 from multigraft.optimize.problem import Consult, Evaluate, Evaluation, Method, Problem, Proposal, Propose, Reply, Run, Split, sink_node
-from multigraft.optimize.report import Found, Stopped, found_of
-from multigraft.optimize.selection import Selection, is_worse_than, selection_of
 from multigraft.randomness import Draws
 
 EventKind: TypeAlias = Literal["evaluated", "repeated", "refused", "worse", "validated", "best", "consulted"]

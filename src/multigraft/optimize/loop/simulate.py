@@ -3,8 +3,8 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
+from multigraft.optimize.loop.report import Found
 from multigraft.optimize.problem import Consult, Evaluate, Evaluation, Reply, Run
-from multigraft.optimize.report import Found
 
 
 def drive(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import Protocol
 
-from multigraft.optimize.archive import Archive, Change, Entry, point_of, utility_of
-from multigraft.optimize.objectives import ParetoObjective
-from multigraft.optimize.paired import LEVEL, Paired, is_worse, paired, spent_level, standard_error
-from multigraft.optimize.pareto import front_of
+from multigraft.optimize.loop.archive import Archive, Change, Entry, point_of, utility_of
+from multigraft.optimize.loop.objectives import ParetoObjective
+from multigraft.optimize.loop.paired import LEVEL, Paired, is_worse, paired, spent_level, standard_error
+from multigraft.optimize.loop.pareto import front_of
 from multigraft.optimize.problem import Evaluation, Objective, Split
 
 EQUAL = 1e-9

@@ -7,12 +7,12 @@ from typing import Final
 from multigraft.analysis.intervals import Estimate
 from multigraft.budget.amount import Amount
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.archive import Entry, utility_of
-from multigraft.optimize.explanation import depth_of, explained, levels_of, models_of, width_of
-from multigraft.optimize.objectives import ParetoObjective, cost_in, shared_kind
-from multigraft.optimize.paired import Paired
+from multigraft.optimize.loop.archive import Entry, utility_of
+from multigraft.optimize.loop.explanation import depth_of, explained, levels_of, models_of, width_of
+from multigraft.optimize.loop.objectives import ParetoObjective, cost_in, shared_kind
+from multigraft.optimize.loop.paired import Paired
+from multigraft.optimize.loop.report import REASONS, Found, Rival
 from multigraft.optimize.problem import Evaluation, Objective
-from multigraft.optimize.report import REASONS, Found, Rival
 from multigraft.types import Json
 
 SCHEMA: Final = "multigraft.search"

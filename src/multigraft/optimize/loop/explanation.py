@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from multigraft.graphs.costs import Caps, GraphCost
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.archive import Entry
+from multigraft.optimize.loop.archive import Entry
 from multigraft.optimize.problem import Evaluation
 
 SAME = 0.01

@@ -11,7 +11,7 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.budget.shortage import Shortage
 from multigraft.engine.halt import UNSENT, is_down
 from multigraft.engine.purchases import Purchases
-from multigraft.optimize.store import Store
+from multigraft.optimize.real.store import Store
 from multigraft.types import Ask, Candidate, Completion, FailureKind, Request, Sample
 
 OWN_DOING: Final = frozenset({FailureKind.NO_ANSWER, FailureKind.REFUSED, FailureKind.CONTEXT, FailureKind.PROMPT_TRUNCATED})

@@ -16,10 +16,10 @@ from multigraft.graphs.graph import Graph
 from multigraft.graphs.graph_file import text_of
 from multigraft.graphs.latency import span_s
 from multigraft.knowledge import Knowledge
-from multigraft.optimize.grading import Grading
-from multigraft.optimize.once import OWN_DOING, Once
 from multigraft.optimize.problem import Evaluation, Run, Split, Trial
-from multigraft.optimize.store import KeptTrial
+from multigraft.optimize.real.grading import Grading
+from multigraft.optimize.real.once import OWN_DOING, Once
+from multigraft.optimize.real.store import KeptTrial
 from multigraft.prompting.render import Templates, render
 from multigraft.strategies.graph import Collaboration, CollaborationState
 from multigraft.types import Call, Candidate, Completion, FailureKind, Outcome, Prompt, Request, Sample, Score
