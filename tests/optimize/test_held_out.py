@@ -39,6 +39,12 @@ def test_rivals_cost_no_more_than_the_best_and_are_as_wide_as_that_allows() -> N
         assert units(rivals[name]) <= limit < units(wider)
 
 
+def test_a_vote_has_at_least_three_where_the_caps_allow_them() -> None:
+    best = parallel(["m0"] * 2, Node(SINK, "", NodeRole.BEST))
+    assert "vote of 3 x m0" in dict(rivals_of(best, "m0", space(Caps(units=3.5)), votes=True))
+    assert not any(name.startswith("vote") for name, _ in rivals_of(best, "m0", space(Caps(units=2.5)), votes=True))
+
+
 def test_without_answers_there_is_no_vote_and_the_best_is_no_rival_of_itself() -> None:
     names = [name for name, _ in rivals_of(single(sink_node("m0")), "m0", space(Caps(units=4.0)), votes=False)]
     assert names == ["2 x m0 side by side"]

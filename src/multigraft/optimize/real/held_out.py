@@ -52,7 +52,7 @@ def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tupl
     Returns:
         Name and graph, distinct up to names of nodes, without the best itself: the strongest model alone; as many copies of it side by side, followed by
         itself or by a vote, as cost no more than the best (in a kind that is known of both, one that is capped where there is one), or where that is a model
-        alone, as the caps allow; and a mixture of agents, two layers of the whole pool or one, that fits the caps.
+        alone, as the caps allow, and of a vote at least three where the caps allow them; and a mixture of agents, two layers of the whole pool or one, that fits the caps.
     """
     sink = sink_node(strongest)
     rivals = [(f"{strongest} alone", single(sink))]
@@ -64,7 +64,9 @@ def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tupl
     rivals += [(f"{count} x {strongest} side by side", graph) for count, graph in _largest(copies, limit, kind, space)]
     if votes:
         voting = [(count, parallel([strongest] * count, Node(SINK, "", NodeRole.VOTE))) for count in range(3, most + 1)]
-        rivals += [(f"vote of {count} x {strongest}", graph) for count, graph in _largest(voting, limit, kind, space)]
+        # Fewer than three cannot outvote each other: where no more are as cheap as the best, the smallest vote may be dearer.
+        fair = _largest(voting, limit, kind, space) or _largest(voting[:1], inf, kind, space)
+        rivals += [(f"vote of {count} x {strongest}", graph) for count, graph in fair]
     mixtures = [moa([space.models] * layers, sink) for layers in (2, 1)]
     rivals += [("mixture of agents by hand", graph) for graph in mixtures if space.fits(graph)][:1]
     known = {graph_id(best)}
