@@ -20,7 +20,8 @@ PACKAGE = ROOT / "src" / "multigraft"
 DATA = [
     "multigraft/py.typed",
     "multigraft/cli/run_template.toml",
-    *(f"multigraft/prompting/templates/{family}/{role}.txt" for family in ("default", "translation") for role in ("refine", "aggregate", "fuse")),
+    *(f"multigraft/prompting/templates/{family}/{role}.txt" for family in ("default", "translation") for role in ("refine", "aggregate", "fuse", "conclude")),
+    *(f"multigraft/{path.relative_to(PACKAGE)}" for path in sorted((PACKAGE / "optimize" / "agent" / "templates").rglob("*.txt"))),
     *(f"multigraft/rewards/judges/templates/{name}.txt" for name in ("graded", "pairwise", "pairwise_five", "pairwise_letter", "rubric", "yes_no")),
     *(f"multigraft/tasks/library/{name}.toml" for name in library()),
 ]
