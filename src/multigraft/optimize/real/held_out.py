@@ -52,7 +52,8 @@ def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tupl
     Returns:
         Name and graph, distinct up to names of nodes, without the best itself: the strongest model alone; as many copies of it side by side, followed by
         itself or by a vote, as cost no more than the best (in a kind that is known of both, one that is capped where there is one), or where that is a model
-        alone, as the caps allow, and of a vote at least three where the caps allow them; and a mixture of agents, two layers of the whole pool or one, that fits the caps.
+        alone, as the caps allow, and of a vote at least three where the caps allow them; and a mixture of agents, two layers of the whole pool or one, that
+        fits the caps.
     """
     sink = sink_node(strongest)
     rivals = [(f"{strongest} alone", single(sink))]
