@@ -7,7 +7,7 @@ from typing import Final
 import numpy
 
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.methods.evidence import Evidence, adjusted_means, noise_of
+from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone, noise_of
 from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Alike, Floats, Kernel, Point, Posterior, Stack, compared
 from multigraft.optimize.methods.one_step import OneStep, Step
@@ -15,6 +15,8 @@ from multigraft.optimize.problem import Evaluation, Objective, Space, Trial
 
 _PLAIN = 0.4
 """Quality expected of any graph where nothing is learnt step by step."""
+_MEASURED = 0.1**2
+"""Variance that a measurement is expected to have, before there is any."""
 _KERNELS: Final = (
     *({"scale": scale} for scale in (0.004, 0.008, 0.016, 0.032, 0.064)),
     *({"mix_length": length} for length in (0.5, 1.0, 2.0)),
@@ -35,8 +37,10 @@ class Candidate:
     point: Point
     offset: float
     """Of the utility from the quality."""
-    expected: Floats
-    """Quality learnt step by step: by the mean of the beliefs, then by draws from them."""
+    expected: float
+    """Quality learnt step by step."""
+    spread: float
+    """Variance of that."""
     learnt: int
     """When that was last worked out."""
 
@@ -66,7 +70,7 @@ class Belief:
 
     def candidate(self, graph: Graph, notes: tuple[str, ...] = ()) -> Candidate:
         """Prepare a graph for being judged."""
-        return Candidate(graph, notes, Point(self._featuriser.of(graph), inner=False), self._offset(graph), numpy.full(1, _PLAIN), -1)
+        return Candidate(graph, notes, Point(self._featuriser.of(graph), inner=False), self._offset(graph), _PLAIN, 0.0, 0)
 
     def learn(self, evaluation: Evaluation) -> None:
         """Take note of an evaluation, and work out anew what it tells together with all before."""
@@ -78,32 +82,37 @@ class Belief:
         values = numpy.array(adjusted_means([scores for _, scores in seen]))
         noise = noise_of([scores for _, scores in seen])
         self._num_learnt += 1
-        expected = self._stepwise(points, values, numpy.diag(noise))
-        rest = values - expected[:, 0]
-        stack = Stack(points, _shifts(expected))
+        rest = values - self._stepwise(points, values, numpy.diag(noise))
+        stack = Stack(points)
         alike = compared(stack, stack)
         self._posterior = self._likeliest(stack, alike, rest, noise)
 
-    def utilities(self, candidates: Sequence[Candidate]) -> tuple[Floats, Floats]:
+    def judged(self, candidates: Sequence[Candidate]) -> tuple[Floats, Floats]:
         """Return the utility expected of each, and its standard deviation.
 
         Raises:
             ValueError: nothing was learnt yet.
         """
-        expected = self._expected(candidates)
-        means, deviations = self._known().at(Stack([item.point for item in candidates], _shifts(expected)))
-        return means + expected[:, 0] + numpy.array([item.offset for item in candidates]), deviations
+        if self._posterior is None:
+            message = "nothing was learnt yet"
+            raise ValueError(message)
+        means, deviations = self._posterior.at(Stack([item.point for item in candidates]))
+        for item in candidates:
+            self._follow(item)
+        means = means + numpy.array([item.expected + item.offset for item in candidates])
+        return means, numpy.sqrt(deviations**2 + numpy.array([item.spread for item in candidates]))
 
-    def ahead(self, candidates: Sequence[Candidate], reference: Candidate) -> tuple[Floats, Floats]:
-        """Return by how much the utility of each is expected to be above that of another, and the standard deviations of that.
-
-        Raises:
-            ValueError: nothing was learnt yet.
-        """
-        expected, base = self._expected(candidates), self._expected([reference])
-        stack, single = Stack([item.point for item in candidates], _shifts(expected)), Stack([reference.point], _shifts(base))
-        means, deviations = self._known().ahead(stack, single)
-        return means + expected[:, 0] - base[0, 0] + numpy.array([item.offset - reference.offset for item in candidates]), deviations
+    def information(self, candidate: Candidate, targets: Stack) -> float:
+        """Return by how much the variances at some points fall together once a graph and its parts are measured, before anything is."""
+        graph = candidate.graph
+        points = {candidate.point: None}
+        if self._parts:
+            inside = [node.node_id for node in graph.live_nodes if node.node_id != graph.sink]
+            points |= {Point(self._featuriser.of(cone(graph, name)), inner=bool(graph.read_by(name))): None for name in inside}
+        stack = Stack(list(points))
+        cross = self._kernel.of(compared(targets, stack))
+        own = self._kernel.of(compared(stack, stack)) + numpy.eye(len(stack)) * (_MEASURED + self._kernel.scale * self._kernel.own)
+        return float((cross * numpy.linalg.solve(own, cross.T).T).sum())
 
     def _offset(self, graph: Graph) -> float:
         """Ask the objective what it makes of a score of a half."""
@@ -111,22 +120,15 @@ class Belief:
         utility = self._objective.utility(Evaluation(graph, "train", (Trial(0, 0.5, latency_s=cost.latency_s or 0.0),), cost))
         return 0.0 if utility is None else utility - 0.5
 
-    def _known(self) -> Posterior:
-        if self._posterior is None:
-            message = "nothing was learnt yet"
-            raise ValueError(message)
-        return self._posterior
-
-    def _expected(self, candidates: Sequence[Candidate]) -> Floats:
-        for item in candidates:
-            if self._one_step is not None and item.learnt != self._num_learnt:
-                item.expected, item.learnt = self._one_step.of(item.graph)[item.graph.sink], self._num_learnt
-        return numpy.array([item.expected for item in candidates])
+    def _follow(self, item: Candidate) -> None:
+        if self._one_step is not None and item.learnt != self._num_learnt:
+            found = self._one_step.of(item.graph)[item.graph.sink]
+            item.expected, item.spread, item.learnt = float(found[0]), float(found[1:].var()), self._num_learnt
 
     def _stepwise(self, points: Sequence[Point], values: Floats, noise: Floats) -> Floats:
-        """Learn what one node adds, and return the quality that this leads to expect at each point: by the mean of the beliefs, then by draws."""
+        """Learn what one node adds, and return the quality that this leads to expect at each point."""
         if not self._parts:
-            return numpy.full((len(points), 1), _PLAIN)
+            return numpy.full(len(points), _PLAIN)
         value, uncertainty = dict(zip(points, values.tolist(), strict=True)), dict(zip(points, noise.tolist(), strict=True))
         parts = {point: self._evidence.parts[point] for point in points}
         steps = [
@@ -138,8 +140,8 @@ class Belief:
         for point, part in sorted(parts.items(), key=lambda item: item[1].level):
             read = [expected[source] for source in part.read if source in expected]
             known = bool(read) or part.level == 0
-            expected[point] = self._one_step.step(part.node, read, part.level, inner=point.inner) if known else self._one_step.unknown(_PLAIN)
-        return numpy.array([expected[point] for point in points])
+            expected[point] = self._one_step.step(part.node, read, part.level, inner=point.inner) if known else numpy.array([_PLAIN])
+        return numpy.array([float(expected[point][0]) for point in points])
 
     def _likeliest(self, stack: Stack, alike: Alike, values: Floats, noise: Floats) -> Posterior:
         best = Posterior(self._kernel, stack, alike, values, noise)
@@ -149,10 +151,3 @@ class Belief:
                 best = other
         self._kernel = best.kernel
         return best
-
-
-def _shifts(expected: Floats) -> Floats:
-    """Return how each draw from the beliefs moves the quality expected of each point, so that their squares add up to its variance."""
-    draws = expected.shape[1] - 1
-    found: Floats = (expected[:, 1:] - expected[:, :1]) / numpy.sqrt(draws) if draws else numpy.zeros((len(expected), 1))
-    return found

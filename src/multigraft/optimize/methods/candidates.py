@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from multigraft.graphs.blocks import parallel
 from multigraft.graphs.canonical import graph_id
 from multigraft.graphs.graph import Edge, Graph, Node, NodeRole
 from multigraft.optimize.fitting import Fitted, affordable_sinks
@@ -44,16 +43,6 @@ class Candidates:
         """Add each sink alone, or with the fewest agents it takes."""
         for sink in self._sinks:
             self._add(Fitted(self._space.smallest(sink), ()))
-
-    def add_side_by_side(self) -> None:
-        """Add the models side by side below each sink: all of them, or without the dearest ones as far as they do not fit."""
-        most = min(len(self._space.models), self._space.max_agents, self._space.max_in_degree)
-        for sink in self._sinks:
-            for number in range(most, 0, -1):
-                graph = parallel(self._space.models[:number], sink)
-                if self._space.fits(graph):
-                    self._add(Fitted(graph, ()))
-                    break
 
     def add_regular(self, count: int) -> None:
         """Add blocks of layers, as often as drawn: any width and depth, chains beside each other or layers read in full, one model or two."""

@@ -31,19 +31,13 @@ class Point:
 
 
 class Stack:
-    """Points as arrays.
+    """Points as arrays."""
 
-    Args:
-        points: at least one.
-        shifts: what is not known of each otherwise, as independent shifts of variance one weigh on it, a row a point; None: nothing.
-    """
-
-    def __init__(self, points: Sequence[Point], shifts: Floats | None = None) -> None:
+    def __init__(self, points: Sequence[Point]) -> None:
         self.mix = numpy.array([point.features.mix for point in points])
         self.shape = numpy.array([point.features.shape for point in points])
         self.detail = numpy.array([point.features.detail for point in points])
         self.inner = numpy.array([float(point.inner) for point in points])
-        self.shifts: Floats = numpy.zeros((len(points), 1)) if shifts is None else shifts
 
     def __len__(self) -> int:
         return len(self.inner)
@@ -58,7 +52,6 @@ class Alike:
     detail: Floats
     linear: Floats
     inner: Floats
-    shifts: Floats
 
 
 def compared(one: Stack, other: Stack) -> Alike:
@@ -66,12 +59,7 @@ def compared(one: Stack, other: Stack) -> Alike:
     centred = [(_centred(one.mix), _centred(other.mix)), (_centred(one.shape), _centred(other.shape))]
     linear: Floats = sum((first @ second.T for first, second in centred), start=numpy.zeros((len(one), len(other)))) / 2
     return Alike(
-        _distances(one.mix, other.mix),
-        _distances(one.shape, other.shape),
-        _distances(one.detail, other.detail),
-        linear,
-        numpy.outer(one.inner, other.inner),
-        one.shifts @ other.shifts.T,
+        _distances(one.mix, other.mix), _distances(one.shape, other.shape), _distances(one.detail, other.detail), linear, numpy.outer(one.inner, other.inner)
     )
 
 
@@ -101,13 +89,13 @@ class Kernel:
         shape = _matern(alike.shape, self.shape_length)
         both = mix * shape
         total = 0.3 * alike.linear + 0.3 * mix + 0.3 * shape + both * (0.25 + 0.15 * _matern(alike.detail, self.detail_length))
-        found: Floats = self.scale * (total + alike.inner * self.inner * (0.33 + 0.67 * both)) + alike.shifts
+        found: Floats = self.scale * (total + alike.inner * self.inner * (0.33 + 0.67 * both))
         return found
 
     def variances(self, points: Stack) -> Floats:
         """Return the variance at each point."""
         linear = ((_centred(points.mix) ** 2).sum(axis=1) + (_centred(points.shape) ** 2).sum(axis=1)) / 2
-        found: Floats = self.scale * (0.3 * linear + 1.0 + points.inner * self.inner) + (points.shifts**2).sum(axis=1)
+        found: Floats = self.scale * (0.3 * linear + 1.0 + points.inner * self.inner)
         return found
 
 
@@ -135,29 +123,11 @@ class Posterior:
 
     def at(self, points: Stack) -> tuple[Floats, Floats]:
         """Return the expected values at some points, and their standard deviations."""
-        means, reduced = self._reduced(points)
-        variances = self.kernel.variances(points) + self.kernel.scale * self.kernel.own - (reduced * reduced).sum(axis=0)
-        return means, numpy.sqrt(numpy.maximum(variances, 1e-9))
-
-    def ahead(self, points: Stack, reference: Stack) -> tuple[Floats, Floats]:
-        """Return by how much the values at some points are expected to be above that at another, and the standard deviations of that.
-
-        Points that are alike differ little, however little is known of either.
-
-        Args:
-            points: none of them the reference.
-            reference: one point.
-        """
-        means, reduced = self._reduced(points)
-        base, base_reduced = self._reduced(reference)
-        left = self.kernel.variances(points) + self.kernel.variances(reference)[0] - 2.0 * self.kernel.of(compared(points, reference))[:, 0]
-        variances = left + 2.0 * self.kernel.scale * self.kernel.own - ((reduced - base_reduced) ** 2).sum(axis=0)
-        return means - base[0], numpy.sqrt(numpy.maximum(variances, 1e-9))
-
-    def _reduced(self, points: Stack) -> tuple[Floats, Floats]:
         covariance = self.kernel.of(compared(points, self.points))
         means: Floats = self.mean + covariance @ self._weights
-        return means, numpy.linalg.solve(self._cholesky, covariance.T)
+        reduced = numpy.linalg.solve(self._cholesky, covariance.T)
+        variances = self.kernel.variances(points) + self.kernel.scale * self.kernel.own - (reduced * reduced).sum(axis=0)
+        return means, numpy.sqrt(numpy.maximum(variances, 1e-9))
 
 
 def _distances(one: Floats, other: Floats) -> Floats:

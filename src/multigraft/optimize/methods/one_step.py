@@ -27,21 +27,21 @@ _OWN_SD: Final = 0.1
 _EFFECTS: Final[Mapping[str, tuple[float, float]]] = {
     "towards the best read": (0.3, 0.3),
     "towards itself": (0.3, 0.25),
-    "reading": (0.0, 0.05),
-    "reading on": (0.0, 0.01),
+    "reading": (0.0, 0.04),
     "number": (0.02, 0.03),
     "number squared": (0.0, 0.015),
-    "fuser": (0.0, 0.03),
+    "level": (0.0, 0.03),
+    "level squared": (0.0, 0.015),
+    "fuser": (0.0, 0.04),
     "sink": (0.0, 0.04),
 }
 """Mean and standard deviation of what is added to the mean quality of the answers read: a share of the way to the best of them, a share of the way to what the
-model says by itself, a little for each doubling of their number; nothing else is known beforehand. What reading adds falls with the level (as 1 / level: each
-doubling of the depth adds as much), but for a small rest."""
+model says by itself, a little for more opinions; nothing else is known beforehand. The number of answers read, and the levels below, count in doublings."""
 _READER_SD: Final = 0.04
-"""Of how much better or worse a model reads than its strength lets expect; falls with the level, too."""
+"""Of how much better or worse a model reads than its strength lets expect."""
 _MISFIT: Final = 0.03**2
 """Variance of what a step does beyond all that."""
-_PAIRS: Final = 16
+_PAIRS: Final = 6
 """Draws from the beliefs, each with its mirror image."""
 
 
@@ -94,12 +94,8 @@ class OneStep:
         for place, effect in enumerate(effects):
             value = value + effect * self._weights[:, place]
         if node.model:
-            value = value + self._weights[:, len(effects) + self._place[node.model]] / max(level, 1)
+            value = value + self._weights[:, len(effects) + self._place[node.model]]
         return value.clip(0.0, 1.0)
-
-    def unknown(self, quality: float) -> Floats:
-        """Return a quality in the same form that nothing is known of."""
-        return numpy.full(len(self._strengths), quality)
 
     def _learnt(self, steps: Sequence[Step]) -> tuple[Floats, Floats]:
         num_models = len(self._place)
@@ -116,19 +112,19 @@ class OneStep:
     def _row(self, step: Step) -> list[float]:
         alone = self._strengths[:1, self._place[step.node.model]] if step.node.model else None
         effects = _effects(step.node, [numpy.array([value]) for value in step.read], step.level, alone, inner=step.inner)
-        return [*(float(numpy.ravel(effect)[0]) for effect in effects), *(float(name == step.node.model) / max(step.level, 1) for name in self._place)]
+        return [*(float(numpy.ravel(effect)[0]) for effect in effects), *(float(name == step.node.model) for name in self._place)]
 
 
 def _effects(node: Node, read: Sequence[Floats], level: int, alone: Floats | None, *, inner: bool) -> list[Floats | float]:
     """Return what the weights of `_EFFECTS` are of."""
-    number, first = log2(len(read)), 1.0 / max(level, 1)
+    number, height = log2(len(read)), log2(max(level, 1))
     mean = _mean(read)
     best = read[0]
     for other in read[1:]:
         best = numpy.maximum(best, other)
     # A node that calls no model has nothing to say of its own.
     own = 0.0 if alone is None else alone - mean
-    return [best - mean, own, first, 1.0 - first, number, number * number, float(node.role is NodeRole.FUSER), float(not inner)]
+    return [best - mean, own, 1.0, number, number * number, height, height * height, float(node.role is NodeRole.FUSER), float(not inner)]
 
 
 def _mean(read: Sequence[Floats]) -> Floats:
