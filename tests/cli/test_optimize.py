@@ -124,6 +124,18 @@ def test_a_spending_limit_stops_it_with_what_was_found_and_more_lets_it_go_on(fo
     assert number_of(folder, "SELECT count(*) FROM (SELECT digest FROM outputs GROUP BY digest HAVING count(*) > 1)") == 0
 
 
+def test_what_graphs_took_is_what_was_paid_however_often_it_was_stopped(folder: Path) -> None:
+    reports = []
+    # Most stops lie within a trial, whose outputs are there already when it is done again.
+    for limit in (23, 31, 38, 45, 53, 5000):
+        assert optimize(folder, "--budget", "units=9", "--spend", f"calls={limit}", "-q").code == 0
+        reports.append(json.loads((folder / "found" / "report.json").read_text()))
+        assert reports[-1]["spent"]["calls"] == number_of(folder, "SELECT count(*) FROM outputs")
+        assert reports[-1]["spent"] == pytest.approx(reports[-1]["paid"])
+    assert [report["whole"] for report in reports] == [False] * 5 + [True]
+    assert f"Spent on graphs: {reports[-1]['spent']['calls']} calls" in (folder / "found" / "report.md").read_text()
+
+
 def test_a_budget_that_nothing_fits_is_refused_before_anything_is_paid(folder: Path) -> None:
     done = optimize(folder, "--budget", "units=0.5", "--tokens", "20,5")
     assert done.code == 2

@@ -5,7 +5,7 @@ import platform
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from multigraft import __version__
@@ -95,7 +95,13 @@ class SearchRun:
             MultigraftError: what stopped the search; what it paid for is safe.
         """
         async with self.timed():
-            return await self._run(noticed)
+            outcome = await self._run(noticed)
+            if outcome.found is None:
+                return outcome
+            # Trials that are told again after an interruption cost nothing; what is on disk is all that was paid for them.
+            await self.store.durable()
+            found = replace(outcome.found, spent=self.store.spent(apart=False), optimiser_spent=self.store.spent(apart=True))
+            return replace(outcome, found=found)
 
     @asynccontextmanager
     async def timed(self) -> AsyncIterator[None]:
