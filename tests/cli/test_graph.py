@@ -288,6 +288,10 @@ def test_names_with_an_x_are_names() -> None:
         (["moa", "--models", "a//b"], "does not name"),
         (["single", "--sink", "m", "--models", "a"], "sink alone"),
         (["single"], "vote"),
+        (["grid", "--models", "a", "--width", "100000", "--depth", "100000"], "10,000,000,000 agents; a graph has 1,000 at most"),
+        (["parallel", "--models", "999xa,2xb"], "1,001 agents; a graph has 1,000 at most"),
+        (["chain", "--models", "1000000xa"], "1000000 agents"),
+        (["moa", "--models", "600xa/401xb"], "1,001 agents"),
     ],
 )
 def test_make_says_what_is_missing(arguments: list[str], told: str) -> None:

@@ -66,6 +66,12 @@ def test_flags_make_the_table() -> None:
     assert table.tokens == (20.0, 30.0)
 
 
+def test_more_agents_than_can_be_searched_are_refused() -> None:
+    assert table_of(models="scripted:small", max_agents=100).max_agents == 100
+    with pytest.raises(InputError, match=r"optimize\.max_agents.*100"):
+        table_of(models="scripted:small", max_agents=101)
+
+
 def test_the_optimiser_model_need_not_be_of_the_pool() -> None:
     found = search_settings_of(SearchFlags(questions="questions.jsonl", models="scripted:small", reward="final_answer", optimizer="wise@http://localhost:1/v1"))
     assert found.optimize is not None

@@ -13,6 +13,7 @@ from multigraft.optimize.real.splits import pilot_size
 
 _SHARED: Final = frozenset({"models", "sinks", "tokens", "measured_questions", "scorer", "score_range", "node_scores"})
 """Of `[optimize]`, what a pilot goes by; a method, caps and splits are a search's own."""
+_MOST_DIGITS: Final = 9
 
 
 def pilot_settings_of(flags: SearchFlags, given: Mapping[str, object]) -> RunFile:
@@ -69,7 +70,7 @@ def whole_numbers(text: str, flag: str) -> list[int]:
         InputError: it is none of this form.
     """
     words = words_of(text)
-    if not words or not all(word.isdecimal() and int(word) for word in words):
+    if not words or not all(word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) for word in words):
         message = f"'{text}' are no whole numbers from 1 on; write them like 1,2,4,8"
         raise InputError(message, field=flag)
     return sorted({int(word) for word in words})

@@ -41,7 +41,7 @@ class OptimizeTable(Table):
     """Distinct graphs that are evaluated at most."""
     patience: Whole = 8
     """The search ends after so many graphs in a row that were no better."""
-    max_agents: Annotated[int, Field(ge=0)] = 8
+    max_agents: Annotated[int, Field(ge=0, le=100)] = 8
     """Nodes beside the sink at most."""
     max_in_degree: Whole = 8
     """Nodes that one node reads at most."""

@@ -288,7 +288,21 @@ def test_the_figure_is_the_same_each_time_and_takes_names_as_text() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"num_questions": 1}, {"widths": (2, 1)}, {"depths": ()}, {"copies": (0, 1)}, {"parts": ("widths",)}, {"edge_probability": 1.0}, {"mix_nodes": 0}],
+    [
+        {"num_questions": 1},
+        {"widths": (2, 1)},
+        {"depths": ()},
+        {"copies": (0, 1)},
+        {"parts": ("widths",)},
+        {"edge_probability": 1.0},
+        {"mix_nodes": 0},
+        {"widths": (1, 1001)},
+        {"depths": (2_000_000,)},
+        {"copies": (1001,)},
+        {"max_grid": 1001},
+        {"mix_nodes": 10_001},
+        {"graphs_per_mix": 2000},
+    ],  # fmt: skip
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="field"):

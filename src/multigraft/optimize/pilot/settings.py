@@ -1,12 +1,14 @@
 """How much a pilot looks at."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from multigraft.errors import InputError
 
 Part: TypeAlias = Literal["singles", "replicate", "mix", "width", "depth", "grid"]
 PARTS: tuple[str, ...] = get_args(Part)
+MOST: Final = 1000
+"""Of whatever a number multiplies graphs, or nodes of one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +18,7 @@ class PilotSettings:
     Args:
         num_questions: of the training split, from its beginning; >= 2.
         parts: which parts are run; single models always are.
-        copies: numbers of copies of each model side by side.
+        copies: numbers of copies of each model side by side; each up to 1,000, as all sizes.
         widths: numbers of agents side by side.
         depths: lengths of a chain.
         max_grid: width times depth at most.
@@ -53,8 +55,13 @@ class PilotSettings:
                 raise InputError(message, field=name)
         for name in ("copies", "widths", "depths"):
             values: tuple[int, ...] = getattr(self, name)
-            if not values or min(values) < 1 or sorted(set(values)) != list(values):
-                message = f"must be ascending whole numbers from 1 on, not {','.join(map(str, values))}"
+            if not values or min(values) < 1 or max(values) > MOST or sorted(set(values)) != list(values):
+                message = f"must be ascending whole numbers from 1 to {MOST}, not {','.join(map(str, values))}"
+                raise InputError(message, field=name)
+        # A node of a very dear model stands for thousands of the cheapest.
+        for name, most in (("max_grid", MOST), ("graphs_per_mix", MOST), ("max_mixes", MOST), ("mix_nodes", 10 * MOST), ("max_mix_agents", MOST)):
+            if getattr(self, name) is not None and getattr(self, name) > most:
+                message = f"must be at most {most}, not {getattr(self, name)}"
                 raise InputError(message, field=name)
         unknown = [part for part in self.parts if part not in PARTS]
         if unknown:
