@@ -7,7 +7,8 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError
 from multigraft.graphs.latency import CallTime
 from multigraft.optimize.problem import Reply
-from multigraft.optimize.real.store import STORE_NAME, KeptTrial, Store
+from multigraft.optimize.real.store import KeptTrial, Store
+from multigraft.records.folder import SEARCH_NAME
 from multigraft.types import Completion, Failure, FailureKind, Finish, Score, Usage
 
 COST = Amount(10.0, 7, 0.5, 1)
@@ -91,7 +92,7 @@ async def test_a_passing_failure_of_a_scorer_is_no_score(tmp_path: Path) -> None
 
 def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     Store(tmp_path).close()
-    with sqlite3.connect(tmp_path / STORE_NAME) as database:
+    with sqlite3.connect(tmp_path / SEARCH_NAME) as database:
         database.execute("UPDATE meta SET value = '99'")
     database.close()
     with pytest.raises(RecordError, match="written in schema 99"):
@@ -99,6 +100,6 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / STORE_NAME).write_bytes(b"no database at all, and long enough to be looked at" * 20)
+    (tmp_path / SEARCH_NAME).write_bytes(b"no database at all, and long enough to be looked at" * 20)
     with pytest.raises(RecordError):
         Store(tmp_path)

@@ -11,7 +11,7 @@ import pytest
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import DiskFullError, RecordError
-from multigraft.records.folder import LOG_NAME, write_settings
+from multigraft.records.folder import LOG_NAME, SEARCH_NAME, write_settings
 from multigraft.records.log import RunLog
 from multigraft.records.reader import RunRecord
 from multigraft.records.rows import AnswerRow, EndRow, JudgingRow, OutcomeRow, PromptRow, ReplyRow, ResponseRow, ScoreRow, SentRow, SessionRow
@@ -256,6 +256,14 @@ def test_no_run_and_no_record_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / LOG_NAME).write_bytes(b"not a database, but long enough to look at" * 100)
     with pytest.raises(RecordError, match="not a database"):
         RunRecord(tmp_path)
+
+
+def test_a_folder_of_a_search_is_no_run_and_says_where_its_results_are(tmp_path: Path) -> None:
+    (tmp_path / SEARCH_NAME).write_bytes(b"")
+    for _ in ("before its settings, as of a pilot", "with its settings"):
+        with pytest.raises(RecordError, match=r"holds a graph search, not a run: read \S+report\.md, or `multigraft graph show \S+graph\.json`"):
+            RunRecord(tmp_path)
+        folder_at(tmp_path)
 
 
 def test_nothing_is_nothing() -> None:

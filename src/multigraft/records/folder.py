@@ -14,6 +14,8 @@ from multigraft.types import Json
 SETTINGS_NAME = "run.toml"
 PILOT_SETTINGS_NAME = "pilot.toml"
 LOG_NAME = "log.db"
+SEARCH_NAME = "search.db"
+"""Record of a graph search or a pilot, in a folder of its own."""
 
 FREE_TO_CHANGE = frozenset({"concurrency", "versions", "prompts", "limit", "task.items", "judge"})
 """Settings that change how fast, from which file or with which version, or what judges from outside, but not what is made; prompts are known by their

@@ -13,7 +13,7 @@ import orjson
 
 from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError, boundary
-from multigraft.records.folder import LOG_NAME, read_settings
+from multigraft.records.folder import LOG_NAME, SEARCH_NAME, read_settings
 from multigraft.records.schema import COLUMNS, FIRST_WITH_ANSWERS, SCHEMA_VERSION, UPGRADES, prompt_of, sample_of, score_of
 from multigraft.types import Call, Completion, FailureKind, Json, Prompt, Role, Sample, Score
 
@@ -134,8 +134,11 @@ class RunRecord:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings: Mapping[str, Json] = read_settings(folder)
         path = folder / LOG_NAME
+        if not path.is_file() and (folder / SEARCH_NAME).is_file():
+            message = f"{folder} holds a graph search, not a run: read {folder / 'report.md'}, or `multigraft graph show {folder / 'graph.json'}`"
+            raise RecordError(message)
+        self.settings: Mapping[str, Json] = read_settings(folder)
         if not path.is_file():
             message = f"{path}: no record there; the run was never started"
             raise RecordError(message)

@@ -17,11 +17,10 @@ from multigraft.budget.amount import NOTHING, Amount
 from multigraft.errors import RecordError, boundary
 from multigraft.graphs.latency import CallTime
 from multigraft.optimize.problem import Reply
+from multigraft.records.folder import SEARCH_NAME
 from multigraft.records.journal import Journal, Layout
 from multigraft.records.schema import SAMPLE, SCORE, Value, sample_of, sample_values, score_of, score_values
 from multigraft.types import FailureKind, Sample, Score
-
-STORE_NAME: Final = "search.db"
 
 _AMOUNT = "flops REAL NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, calls INTEGER NOT NULL"
 _CREATE = f"""
@@ -82,7 +81,7 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        path = folder / STORE_NAME
+        path = folder / SEARCH_NAME
         self._journal = Journal(path, LAYOUT)
         with boundary(RecordError, f"reading {path}", sqlite3.Error):
             self._read = sqlite3.connect(path, isolation_level=None)
