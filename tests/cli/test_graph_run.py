@@ -97,3 +97,18 @@ def test_mistakes_are_said(tmp_path: Path, arguments: tuple[str, ...], said: str
     done = ask(laid_out(tmp_path), *arguments)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+def test_a_sink_that_no_reward_can_guide_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path, "x:ann y:bob s:/b<x,y")
+    done = ask(folder, "--ask", "What is 2+2?", *SCRIPTED, "--run", "kept")
+    assert (done.code, done.out) == (2, "")
+    assert "'rules' can give none: the prompts have neither constraints nor a reference" in done.err
+    assert "--reward judge:MODEL" in done.err
+    assert not (folder / "kept/log.db").exists()
+    # With references it is a reward like any other, also where only some prompts have one.
+    with (folder / "prompts.jsonl").open("a") as file:
+        file.write('{"prompt": "Name a number"}\n')
+    assert ask(folder, "prompts.jsonl", *SCRIPTED, "-q", "--run", "some").code == 0
+    reads = ask(folder, "--ask", "What is 2+2?", *SCRIPTED, "-q", "--reward", "final_answer")
+    assert (reads.code, bool(reads.out.strip())) == (0, True)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.text import Text
 
+from multigraft.build.graphs import refuse_blind_choice
 from multigraft.build.run import Plan, opened
 from multigraft.cli.progress import watched
 from multigraft.cli.scorers_of import of_the_search
@@ -59,8 +60,10 @@ def carried_out(
         tally: what is to count the steps; None: nobody looks at each.
 
     Raises:
+        InputError: no response could ever be chosen.
         MultigraftError: what stopped the run, unless it was an interruption.
     """
+    refuse_blind_choice(plan.strategy, plan.rewards, prompts)
     with on_disk(f"making {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
     with owned(folder):

@@ -65,6 +65,13 @@ class Rules:
         """Whether any rule reads final answers, of prompts that it applies to."""
         return any(getattr(rule, "reads_answers", False) for rule in self._rules)
 
+    def applies_to(self, prompt: Prompt) -> bool:
+        """Whether any rule has something to check of a prompt; otherwise no response to it gets a score."""
+        try:
+            return any(rule.check(prompt, "") is not None for rule in self._rules)
+        except (InputError, PatternTimeoutError):
+            return True  # it applies, and says what is wrong with its constraint when it scores
+
     async def score(self, candidates: Sequence[Candidate]) -> Sequence[Score]:
         """Score a batch; the value is in [0, 1]."""
         return [self.score_text(candidate.prompt, candidate.completion.text) for candidate in candidates]
