@@ -1,7 +1,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from math import exp, inf, log, nan, sqrt
 
 import pytest
@@ -11,7 +10,6 @@ from multigraft.errors import InputError
 from multigraft.graphs.canonical import canonical
 from multigraft.graphs.distribution import Distribution
 from multigraft.graphs.draw import Draw, NodeBudget
-from multigraft.graphs.gradient import Adam, advantages, policy_gradient
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
 from multigraft.graphs.layout import Layout
 from multigraft.graphs.logistic import log_sigmoid, logit, sigmoid
@@ -140,23 +138,6 @@ def test_the_baseline_takes_away_exactly_the_bias_of_rejected_draws() -> None:
     assert max(abs(one - other) for one, other in zip(mended, exact, strict=True)) < 1e-12
 
 
-@pytest.mark.parametrize("baseline", [True, False])
-def test_the_estimate_from_two_draws_has_no_bias(baseline: bool) -> None:
-    layout = replace(EVERYTHING, sinks=(THE_SINK,))
-    distribution = scattered(layout, 7)
-    chances = weighted(distribution, all_draws(layout))
-    scores = [utility(draw.graph) for _, draw in chances]
-    total, exact = [0.0] * layout.size, [0.0] * layout.size
-    for (one, first), one_score in zip(chances, scores, strict=True):
-        for place, slope in enumerate(distribution.gradient(first)):
-            exact[place] += one * one_score * slope
-        for (two, second), two_score in zip(chances, scores, strict=True):
-            for place, slope in enumerate(policy_gradient(distribution, [first, second], [one_score, two_score], baseline=baseline)):
-                total[place] += one * two * slope
-    assert total == pytest.approx(exact, abs=1e-12)
-    assert max(map(abs, exact)) > 1e-3
-
-
 def test_draws_come_as_often_as_they_should() -> None:
     layout = replace(EVERYTHING, roles=ROLES, sinks=(THE_SINK,))
     distribution, num_draws = scattered(layout, 8), 6000
@@ -260,8 +241,6 @@ def test_probabilities_written_back_are_held_off_the_ends() -> None:
         (lambda d: Layout(agents=("a",), models=("m",), sinks=(THE_SINK,), roles=(NodeRole.FUSER,)), "not fuser"),
         (lambda d: NodeBudget({"m": 0.0}, 1.0), "agents of 'm' weigh 0.0"),
         (lambda d: NodeBudget({"m": 1.0}, -1.0), "total weight of -1.0"),
-        (lambda d: Adam(rate=0.0), "a rate of 0.0"),
-        (lambda d: policy_gradient(d, [], []), "0 draws and 0 utilities"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_value(write: Callable[[Distribution], object], text: str) -> None:
@@ -295,42 +274,7 @@ def test_logits_and_probabilities_are_exact_at_the_ends() -> None:
     assert log_sigmoid(0) == pytest.approx(-log(2))
 
 
-def test_an_advantage_is_the_distance_from_the_others() -> None:
-    assert advantages([1.0, 0.0, 0.5]) == pytest.approx((0.75, -0.75, 0.0))
-    assert advantages([0.7]) == (0.0,)
-    assert advantages([]) == ()
-    assert sum(advantages([0.1, 0.2, 0.9, 0.3])) == pytest.approx(0)
-
-
-def test_adam_goes_uphill_at_its_rate() -> None:
-    layout = Layout(agents=("a1",), models=("m",), sinks=(THE_SINK,), roles=ROLES[:1])
-    start = Distribution.uniform(layout)
-    state, once = Adam(rate=0.1).ascended(start, (4.0, -0.01, 0.0, 0.0))
-    # The first step is the rate, whatever the slope: first / sqrt(second) is its sign.
-    assert once.logits == pytest.approx((0.1, -0.1, 0.0, 0.0), abs=1e-6)
-    _, twice = state.ascended(once, (-2.0, -0.01, 0.0, 0.0))
-    mean, square = (0.9 * 0.1 * 4 - 0.1 * 2) / (1 - 0.9**2), (0.999 * 0.001 * 16 + 0.001 * 4) / (1 - 0.999**2)
-    assert twice.logits[0] == pytest.approx(0.1 + 0.1 * mean / sqrt(square), abs=1e-6)
-    assert start.logits == (0.0,) * 4
-
-
 def test_logits_stay_where_probabilities_can_be_told_apart() -> None:
     far = Distribution.uniform(EVERYTHING).moved((1.0,) * EVERYTHING.size, 1e9)
     assert set(far.logits) == {30.0}
     assert far.log_probability(far.sample(Draws(0))) > -inf
-
-
-def test_learning_raises_the_expected_utility() -> None:
-    layout = replace(EVERYTHING, sinks=(THE_SINK,))
-    draws = all_draws(layout)
-    scores = [utility(draw.graph) for _, draw in draws]
-    distribution, adam = Distribution.uniform(layout), Adam(rate=0.1)
-    values = [expected(distribution, draws, scores)]
-    for number in range(150):
-        batch = [distribution.sample(Draws("learning", number, place)) for place in range(8)]
-        slope = policy_gradient(distribution, batch, [utility(draw.graph) for draw in batch])
-        adam, distribution = adam.ascended(distribution, slope)
-        if number % 50 == 49:
-            values.append(expected(distribution, draws, scores))
-    assert all(later > sooner for sooner, later in pairwise(values))
-    assert values[-1] > values[0] + 0.5 * (max(scores) - values[0])

@@ -1,21 +1,34 @@
 """Policy gradients: their direction where it can be told, their steps by hand, and what they end in."""
 
+from itertools import pairwise
 from math import sqrt
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.graphs.enumerated_draws import all_draws, scattered, weighted
 from tests.optimize.methods.spaces import exact, problem_for, proposals, space_for
 
 from multigraft.errors import InputError
-from multigraft.graphs.canonical import graph_id
+from multigraft.graphs.canonical import canonical, graph_id
 from multigraft.graphs.distribution import Distribution
 from multigraft.graphs.graph import SINK, Graph, NodeRole
+from multigraft.graphs.layout import Layout
 from multigraft.optimize.methods.reinforce import Adam, Reinforce, layout_of, node_budget_of
 from multigraft.optimize.problem import Evaluation, sink_node
-from multigraft.randomness import Draws
+from multigraft.randomness import Draws, key_of
 
 BANDIT = space_for(num_models=2, units=None, max_agents=2, roles=(NodeRole.ASSISTANT,))
+
+
+FEW = Layout(agents=("a1", "a2"), models=("small", "medium"), sinks=(sink_node("large"),))
+"""Two agents, so that there are few draws, and all kinds of chance."""
+
+
+def any_utility(graph: Graph) -> float:
+    """Anything in [0, 1) that depends on what runs, and on nothing else."""
+    form = canonical(graph)
+    return key_of("utility", *(part for node in form.nodes for part in (node.model, node.role.value)), *(end for edge in form.edges for end in edge)) / 2**64
 
 
 def medium_share(graph: Graph) -> float:
@@ -52,6 +65,42 @@ def test_baselines_by_their_formulae(utilities: list[float], past: list[float]) 
     expected = sum(past) / len(past) if past else 0.0
     assert Reinforce(baseline="mean")._advantages(utilities, kept) == pytest.approx([utility - expected for utility in utilities])
     assert kept == [*past, *utilities]
+
+
+@pytest.mark.parametrize("baseline", ["none", "leave_one_out"])
+def test_the_gradient_estimated_from_two_draws_has_no_bias(baseline: str) -> None:
+    distribution, problem = scattered(FEW, 7), problem_for(BANDIT)
+    chances = weighted(distribution, all_draws(FEW))
+    evaluations = [exact(draw.graph.live_part(), any_utility) for _, draw in chances]
+    method = Reinforce(batch=2, baseline=baseline)  # type: ignore[arg-type]  # one of the three
+    total, expected = [0.0] * FEW.size, [0.0] * FEW.size
+    for (one, first), one_found in zip(chances, evaluations, strict=True):
+        for place, slope in enumerate(distribution.gradient(first)):
+            expected[place] += one * (one_found.mean or 0.0) * slope
+        for (two, second), two_found in zip(chances, evaluations, strict=True):
+            for place, slope in enumerate(method._gradient(problem, distribution, [first, second], [one_found, two_found], [])):
+                total[place] += one * two * slope
+    assert total == pytest.approx(expected, abs=1e-12)
+    assert max(map(abs, expected)) > 1e-3
+
+
+def test_learning_raises_the_expected_utility() -> None:
+    draws, problem, method = all_draws(FEW), problem_for(BANDIT), Reinforce(batch=8)
+    scores = [any_utility(draw.graph) for _, draw in draws]
+    distribution, adam = Distribution.uniform(FEW), Adam(0.1, FEW.size)
+
+    def expected() -> float:
+        return sum(chance * score for (chance, _), score in zip(weighted(distribution, draws), scores, strict=True))
+
+    values = [expected()]
+    for number in range(150):
+        batch = [distribution.sample(Draws("learning", number, place)) for place in range(8)]
+        found = [exact(draw.graph.live_part(), any_utility) for draw in batch]
+        distribution = distribution.moved(adam.step(method._gradient(problem, distribution, batch, found, [])))
+        if number % 50 == 49:
+            values.append(expected())
+    assert all(later > sooner for sooner, later in pairwise(values))
+    assert values[-1] > values[0] + 0.4 * (max(scores) - values[0])
 
 
 def test_one_graph_alone_tells_nothing_against_the_others() -> None:
