@@ -14,6 +14,7 @@ from multigraft.errors import BudgetError, InputError, UnknownNameError
 from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import NodeRole
+from multigraft.optimize.methods.textgrad import TextGrad
 
 RULES = {"kind": "rules", "gate": False, "rules": [{"rule": "exact_number"}]}
 SEARCH = {"method": "random", "train": 3, "validation": 3, "test": 3}
@@ -99,3 +100,26 @@ def test_the_cheapest_is_the_one_that_takes_least_of_what_is_capped() -> None:
     assert cheapest_first(("large", "small"), costs) == ("small", "large")
     assert cheapest_first(("large", "small"), costs, Caps(units=9.0, usd=1.0)) == ("small", "large")
     assert cheapest_first(("small", "large"), costs, Caps(usd=1.0)) == ("large", "small")
+
+
+def test_the_optimiser_models_size_chooses_the_style_unless_it_is_given() -> None:
+    def style(optimiser: str, **settings: object) -> object:
+        models = [
+            model("small", shape={"parameters": 1e9, "layers": 16, "width": 2048}),
+            model("large", shape={"parameters": 7e10, "layers": 80, "width": 8192}),
+        ]
+        plan = plan_of({"method": "textgrad", "optimizer": optimiser, "settings": settings}, models=[*models, model("served")])
+        assert isinstance(plan.method, TextGrad)
+        return plan.method.style
+
+    assert [style(name) for name in ("small", "large", "served")] == ["compact", "full", "full"]
+    assert style("small", style="full") == "full"
+    assert style("large", style="compact") == "compact"
+
+
+def test_a_sink_that_chooses_needs_somebody_to_choose_from() -> None:
+    final = {"parts": [{"kind": "final_answer"}]}
+    with pytest.raises(InputError, match="'vote' chooses among agents, and there may be none: allow at least 1"):
+        plan_of({"max_agents": 0, "sinks": ["a", "vote"]}, reward=final)
+    assert len(plan_of({"max_agents": 0}).sinks) == 2
+    assert len(plan_of({"max_agents": 1, "sinks": ["vote"]}, reward=final).sinks) == 1

@@ -20,6 +20,7 @@ from multigraft.graphs.cost import KnownCosts, Workload
 from multigraft.graphs.costs import Caps
 from multigraft.graphs.graph import SINK, Node, NodeRole
 from multigraft.models.local.progress import Progress
+from multigraft.optimize.agent.settings import styled
 from multigraft.optimize.findings import Findings
 from multigraft.optimize.loop.objectives import QualityMinusCost, parse_objective
 from multigraft.optimize.methods.table import method_from
@@ -91,6 +92,8 @@ def search_plan_of(run_file: RunFile, prompts: Sequence[Prompt], told: Told | No
     pool = _pool(run_file, table, set(judges_of(parts)))
     optimiser = (table.optimizer or pool[-1]) if method.consults else None
     models = _models(run_file, (*pool, *judges_of(parts), *([optimiser] if optimiser else [])), parts, progress)
+    if optimiser is not None and "style" not in table.settings:
+        method = styled(method, models[optimiser].cost.shape)
     retry = RetryPolicy(max_attempts=run_file.concurrency.max_attempts, total_timeout_s=run_file.concurrency.total_timeout_s)
     once, sandbox = Once(_purchases(run_file, models, pool, retry)), SandboxOfRun(run_file)
     surroundings = Surroundings(
@@ -208,6 +211,10 @@ def _pool(run_file: RunFile, table: OptimizeTable, judges: set[str]) -> tuple[st
 
 def _sinks(table: OptimizeTable, pool: Sequence[str]) -> tuple[Node, ...]:
     sinks = []
+    choosing = [name for name in table.sinks if name in SELECTORS and name not in pool]
+    if choosing and not table.max_agents:
+        message = f"a sink '{choosing[0]}' chooses among agents, and there may be none: allow at least 1, or name models alone as sinks"
+        raise InputError(message, field="--max-agents")
     for name in dict.fromkeys(table.sinks or pool):
         if name not in (*pool, *SELECTORS):
             what = "sink"

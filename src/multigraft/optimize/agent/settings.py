@@ -1,8 +1,11 @@
 """Settings that all methods with an optimiser model share."""
 
-from typing import get_args
+from dataclasses import fields, is_dataclass, replace
+from typing import cast, get_args
 
-from multigraft.optimize.agent.prompts import Style
+from multigraft.budget.flops import ModelShape
+from multigraft.optimize.agent.prompts import Style, style_for
+from multigraft.optimize.problem import Method
 
 
 def check_settings(style: str, attempts: int, edge_probability: float, learning_rate: float) -> None:
@@ -22,3 +25,16 @@ def check_settings(style: str, attempts: int, edge_probability: float, learning_
         if not holds:
             message = f"{name} must be {wanted}, not {value!r}"
             raise ValueError(message)
+
+
+def styled(method: Method, shape: ModelShape | None) -> Method:
+    """Give a method the style that suits the size of its optimiser model.
+
+    Args:
+        method: returned as it is where it has no style.
+        shape: of the optimiser model; None: not known.
+    """
+    settings: object = method
+    if not is_dataclass(settings) or isinstance(settings, type) or "style" not in {field.name for field in fields(settings)}:
+        return method
+    return cast("Method", replace(settings, style=style_for(None if shape is None else shape.parameters)))

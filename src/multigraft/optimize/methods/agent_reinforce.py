@@ -33,7 +33,7 @@ class AgentReinforce:
     """The paper's search: models are chosen first and tried, then a language model rewrites the graph from turn to turn, guided by feedback and insights.
 
     Args:
-        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer.
+        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer; a search from a run file takes what suits its model.
         attempts: how often the model is asked for one thing before a REINFORCE step takes its place; >= 1.
         picks: combinations of models that are tried at the start; >= 1.
         smaller_variants: of each, each with half the agents of the one before, that are tried too; >= 0.

@@ -35,7 +35,7 @@ class Maao:
     """A language model as a complement to gradients: it sees the tables and what they led to, and rewrites them; the next gradient step starts there.
 
     Args:
-        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer.
+        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer; a search from a run file takes what suits its model.
         attempts: how often the model is asked for one thing before a REINFORCE step takes its place; >= 1.
         edge_probability: of each edge at the start; (0, 1).
         learning_rate: of a REINFORCE step, in logits per unit of utility; > 0.

@@ -22,7 +22,7 @@ class TextGrad:
     """Textual refinement: criticise, then rewrite. What is refined is the last graph, written out; no insights, no table, and one turn of history.
 
     Args:
-        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer.
+        style: of the prompts: `full`, or `compact` for models of a few billion parameters or fewer; a search from a run file takes what suits its model.
         attempts: how often the model is asked for one thing before a REINFORCE step takes its place; >= 1.
         edge_probability: of each edge of the first graph, and of those drawn where the model fails; (0, 1).
         learning_rate: of a REINFORCE step, in logits per unit of utility; > 0.
