@@ -11,7 +11,7 @@ from tests.reports.command import multigraft
 
 from multigraft.cli.pilot_sharing import refuse_mixing
 from multigraft.errors import SettingsChangedError
-from multigraft.optimize.pilot.pilot_file import findings_of
+from multigraft.optimize.pilot.pilot_file import told_by
 from multigraft.randomness import key_of
 
 SPLIT = ("--split", "6,6,6")
@@ -28,7 +28,7 @@ def test_a_search_goes_by_the_pilot_of_its_folder_and_pays_for_nothing_twice(fol
     assert search(folder, *SPLIT).code == 0
     together = number_of(folder, "SELECT count(*) FROM sent")
     assert number_of(folder, "SELECT count(*) FROM (SELECT digest FROM outputs GROUP BY digest HAVING count(*) > 1)") == 0
-    told = findings_of((folder / "found" / "pilot.json").read_text())
+    told = told_by((folder / "found" / "pilot.json").read_text()).findings
     assert number_of(folder, "SELECT value FROM facts WHERE name = 'pilot'") == f"{key_of(repr(told)):x}"
     elsewhere = search(folder, *SPLIT, "--pilot", "found/pilot.json", output="alone")
     assert elsewhere.code == 0, elsewhere.err

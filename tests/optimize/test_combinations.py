@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.optimize.methods.spaces import space_for
 
-from multigraft.optimize.combinations import combos, dense_node_budget, drawn_combo, node_costs, num_combos, sparse_node_budget
+from multigraft.optimize.combinations import combos, drawn_combo, node_costs, num_combos, sparse_node_budget
 from multigraft.randomness import Draws
 
 FOUR = (1, 3, 9, 81)
@@ -70,13 +70,11 @@ def test_nodes_count_by_what_they_cost() -> None:
     assert node_costs(space_for(num_models=4, units=None)) == (1, 3, 8, 70)
 
 
-def test_how_many_nodes_fit_with_all_edges_and_with_few() -> None:
+def test_how_many_nodes_fit_with_few_edges() -> None:
     # A medium sink costs 3 and 0.3 for each node it reads; a small agent 1, and 0.1 for each.
     space = space_for(units=8.2, max_agents=9)
     # 3 parallel: 3 + 0.9 + 3 = 6.9; 4: 3 + 1.2 + 4 = 8.2, to the last bit.
     assert sparse_node_budget(space, space.sinks[0]) == 4
-    # Dense, 3: 6.9 and 3 edges of 0.1 = 7.2; 4: 8.2 and 6 edges.
-    assert dense_node_budget(space, space.sinks[0]) == 3
     assert sparse_node_budget(space_for(units=3.0), space.sinks[0]) == 0
 
 
@@ -84,7 +82,7 @@ def test_how_many_nodes_fit_with_all_edges_and_with_few() -> None:
 @given(units=st.floats(3.0, 60.0), max_in_degree=st.integers(1, 5), max_agents=st.integers(0, 9))
 def test_no_more_nodes_fit(units: float, max_in_degree: int, max_agents: int) -> None:
     space = space_for(units=units, max_in_degree=max_in_degree, max_agents=max_agents)
-    dense, sparse = (budget(space, space.sinks[0]) for budget in (dense_node_budget, sparse_node_budget))
-    assert 0 <= dense <= sparse <= 8 * max_agents
+    sparse = sparse_node_budget(space, space.sinks[0])
+    assert 0 <= sparse <= 8 * max_agents
     # The agents alone, and the sink reading one of them.
     assert sparse == 0 or sparse + 3.3 <= units * (1 + 1e-9)

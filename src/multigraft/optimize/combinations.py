@@ -56,18 +56,6 @@ def node_costs(space: Space) -> tuple[int, ...]:
     return (1,) * len(space.models)
 
 
-def dense_node_budget(space: Space, sink: Node) -> int:
-    """Return how many nodes of the cheapest model fit with each reading all before it: the paper's way from a budget to a number of nodes.
-
-    Any multiset of this size fits whatever its edges are, as far as a dearer model costs what `node_costs` says.
-
-    Args:
-        space: with the caps, and the most nodes and edges into one.
-        sink: of the graph.
-    """
-    return _largest(space, sink, _dense)
-
-
 def sparse_node_budget(space: Space, sink: Node) -> int:
     """Return how many nodes of the cheapest model fit with the fewest edges: no graph that fits has more.
 
@@ -92,10 +80,6 @@ def _largest(space: Space, sink: Node, edges_of: Callable[[Sequence[str], int], 
 
     # More nodes cost more, so what fits and what does not are parted by one number.
     return bisect_left(range(1, most + 1), x=True, key=too_many)
-
-
-def _dense(ids: Sequence[str], max_in_degree: int) -> list[Edge]:
-    return [(source, target) for index, target in enumerate(ids) for source in ids[max(0, index - max_in_degree) : index]]
 
 
 def _chain(ids: Sequence[str], _max_in_degree: int) -> list[Edge]:

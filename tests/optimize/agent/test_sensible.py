@@ -6,14 +6,12 @@ import pytest
 from tests.optimize.agent.teams import problem_of, space_of, standing_of, team_in
 from tests.optimize.agent.test_prompts import FINDINGS, situation_of
 
-from multigraft.models.scripted import ScriptedModel
 from multigraft.optimize.agent.options import options_of
 from multigraft.optimize.agent.prompts import AMOUNTS, critique_consult, graph_consult, picks_consult, rewrite_consult, tables_consult
-from multigraft.optimize.agent.sensible import sensible_reply, sensible_script
+from multigraft.optimize.agent.sensible import sensible_reply
 from multigraft.optimize.agent.shapes import Agent, Shape, features, longest_s, neighbours, planned
 from multigraft.optimize.agent.validator import Sound, validated
 from multigraft.optimize.problem import Consult
-from multigraft.types import Completion, Request, Sampling
 
 TEAM = [Agent("a1", "small", 1.0), Agent("a2", "small", 1.0), Agent("a3", "small", 1.0), Agent("a4", "large", 4.0)]
 
@@ -105,11 +103,3 @@ def test_it_answers_whatever_it_is_asked_for() -> None:
     tables = _reply(tables_consult(situation_of(), amounts=amounts, style="full"))
     changes = {(entry["src"], entry["dst"]): entry["p"] for entry in tables["probs"]}
     assert changes == {("a1", "a2"): pytest.approx(0.1), ("a2", "sink"): pytest.approx(0.5)}, "only the second is in the best graph"
-
-
-async def test_a_scripted_model_may_answer_so() -> None:
-    consult = graph_consult(situation_of(), style="compact")
-    request = Request(consult.messages, Sampling(), (1,), consult.json_schema)
-    (sample,) = await ScriptedModel(name="optimiser", answers=sensible_script).generate(request)
-    assert isinstance(sample, Completion)
-    assert json.loads(sample.text)["edges"]

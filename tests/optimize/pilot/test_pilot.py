@@ -19,7 +19,7 @@ from multigraft.models.simulated.tasks import LARGE, MEDIUM, SMALL, TASKS
 from multigraft.models.simulated.world import world
 from multigraft.optimize.pilot.account import lines_of, rows_of
 from multigraft.optimize.pilot.figure import svg_of_pilot
-from multigraft.optimize.pilot.pilot_file import findings_of, text_of_pilot, told_by
+from multigraft.optimize.pilot.pilot_file import text_of_pilot, told_by
 from multigraft.optimize.pilot.plan import planned
 from multigraft.optimize.pilot.runs import MixRuns, PilotRuns, pilot, results_of
 from multigraft.optimize.pilot.settings import PilotSettings
@@ -226,7 +226,7 @@ def test_the_file_gives_back_what_an_optimiser_model_is_told() -> None:
     runs = ran("math", PilotSettings(num_questions=20, graphs_per_mix=3, widths=(1, 2, 4), depths=(1, 2, 4), max_grid=8, copies=(1, 2)))
     verdict = verdict_of(runs, FEW)
     text = text_of_pilot(runs, verdict, Workload(202, 275), {"task": "math"})
-    assert findings_of(text) == verdict.findings
+    assert told_by(text).findings == verdict.findings
     assert text == text_of_pilot(runs, verdict, Workload(202, 275), {"task": "math"})
     assert told_by(text).questions == frozenset()
     assert told_by(text_of_pilot(runs, verdict, Workload(202, 275), {}, ["p1", "p2"])).questions == {"p1", "p2"}
@@ -242,9 +242,9 @@ def test_another_file_is_refused_with_its_field(changed: Mapping[str, object], f
     runs = ran("math", PilotSettings(num_questions=2, parts=()))
     content = orjson.loads(text_of_pilot(runs, verdict_of(runs, FEW), Workload(1, 1), {})) | changed
     with pytest.raises(InputError, match=rf"pilot\.json: field '{field}'"):
-        findings_of(orjson.dumps(content).decode(), "pilot.json")
+        told_by(orjson.dumps(content).decode(), "pilot.json")
     with pytest.raises(InputError, match=r"pilot\.json"):
-        findings_of("{", "pilot.json")
+        told_by("{", "pilot.json")
 
 
 def test_a_person_reads_scores_with_intervals_and_one_verdict() -> None:
@@ -302,7 +302,7 @@ def test_the_figure_is_the_same_each_time_and_takes_names_as_text() -> None:
         {"max_grid": 1001},
         {"mix_nodes": 10_001},
         {"graphs_per_mix": 2000},
-    ],  # fmt: skip
+    ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(InputError, match="field"):

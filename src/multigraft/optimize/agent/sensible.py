@@ -11,7 +11,7 @@ from typing import Final
 from multigraft.optimize.agent.feedback import CLOSING, OPENING
 from multigraft.optimize.agent.shapes import Agent, Features, Planned, Shape, cost_of, features, longest_s, neighbours, planned
 from multigraft.optimize.problem import Consult, Reply
-from multigraft.types import Json, Message, Request
+from multigraft.types import Json, Message
 
 _STEP: Final = 0.2
 _STARTS: Final = (Shape(1, 1), Shape(2, 2), Shape(3, 1), Shape(1, 3))
@@ -20,11 +20,6 @@ _STARTS: Final = (Shape(1, 1), Shape(2, 2), Shape(3, 1), Shape(1, 3))
 def sensible_reply(consult: Consult) -> Reply:
     """Reply as the optimiser model of a search that is driven on the spot."""
     return Reply(sensible_text(consult.messages, consult.json_schema or "{}", consult.attempt))
-
-
-def sensible_script(request: Request, seed: int) -> str:  # noqa: ARG001 - the signature of a scripted model's answers
-    """Answer as a scripted model does: pass it to `ScriptedModel` as `answers`."""
-    return sensible_text(request.messages, request.json_schema or "{}")
 
 
 def sensible_text(messages: Sequence[Message], json_schema: str, attempt: int = 0) -> str:

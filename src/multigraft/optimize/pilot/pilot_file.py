@@ -80,11 +80,6 @@ class Told(NamedTuple):
     """Identities of those it was made on."""
 
 
-def findings_of(text: str, file: str | None = None) -> Findings:
-    """Read the findings of a pilot back; as `told_by`."""
-    return told_by(text, file).findings
-
-
 def told_by(text: str, file: str | None = None) -> Told:
     """Read a pilot back.
 
