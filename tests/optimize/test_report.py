@@ -49,6 +49,7 @@ def test_scores_rise_along_the_graph() -> None:
         "An answer takes 5 calls, about 5 units (50% of the cap of 10), about 0.3 s on the longest way.",
         "Scores from the sources to the sink: 0.250 (mean of 2) -> 0.667 (mean of 2) -> 1.000; the sink is +0.750 to the sources.",
     ]
+    assert explained(entry_of(fan(0), trials), Caps())[1].startswith("An answer takes 1 call, about 1 units")
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def _shape(graph: Graph) -> str:
 
 
 def _cost(cost: GraphCost, caps: Caps) -> str:
-    parts = [_amount("", cost.calls, "calls", caps.calls)]
+    parts = [_amount("", cost.calls, "call" if cost.calls == 1 else "calls", caps.calls)]
     for value, unit, cap in ((cost.units, "units", caps.units), (cost.usd, "USD", caps.usd), (cost.latency_s, "s on the longest way", caps.latency_s)):
         if value is not None:
             parts.append(_amount("about ", value, unit, cap))

@@ -115,7 +115,7 @@ def _front(found: Found) -> list[str]:
 
 
 def _spent(amount: Amount) -> str:
-    parts = [f"{amount.calls:,} calls", f"{amount.tokens:,} tokens"]
+    parts = [f"{amount.calls:,} call{'' if amount.calls == 1 else 's'}", f"{amount.tokens:,} tokens"]
     parts += [f"{amount.flops:.3g} FLOPs"] if amount.flops else []
     parts += [f"{amount.usd:.4g} USD"] if amount.usd else []
     return ", ".join(parts)

@@ -62,7 +62,9 @@ def rivals_of(best: Graph, strongest: str, space: Space, *, votes: bool) -> tupl
     limit = inf if alone else cost_in(space.costs.of(best), kind)
     most = space.max_agents if alone else MOST_COPIES
     copies = [(count, parallel([strongest] * count, sink)) for count in range(1, most + 1)]
-    rivals += [(f"{count} x {strongest} side by side", graph) for count, graph in _largest(copies, limit, kind, space)]
+    rivals += [
+        (f"{count} x {strongest} side by side" if count > 1 else f"{strongest} twice in a row", graph) for count, graph in _largest(copies, limit, kind, space)
+    ]
     if votes:
         voting = [(count, parallel([strongest] * count, Node(SINK, "", NodeRole.VOTE))) for count in range(3, most + 1)]
         # Fewer than three cannot outvote each other: where no more are as cheap as the best, the smallest vote may be dearer.
