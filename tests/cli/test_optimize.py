@@ -1,6 +1,7 @@
 """The command as a process of its own, over scripted models."""
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -70,6 +71,20 @@ def test_a_search_ends_in_a_graph_that_runs(folder: Path) -> None:
     assert "The best graph" in (folder / "found" / "report.md").read_text()
     assert (folder / "found" / "graph.svg").read_text().startswith("<svg")
     assert set(Collaboration(graph=text).models) <= {"small", "large"}
+
+
+@pytest.mark.parametrize("models", [("-c", "run.toml"), ("--models", "scripted:small,scripted:large", "--reward", "final_answer")])
+def test_the_command_it_ends_with_runs_the_graph_and_goes_on_as_a_run(folder: Path, models: tuple[str, ...]) -> None:
+    done = multigraft(folder, "optimize", "questions.jsonl", *models, "--method", "random", "--evaluations", "2", "--split", "4,4,0", "-o", "found", "-q")
+    assert done.code == 0, done.err
+    (command,) = (line.removeprefix("run it: ") for line in done.out.splitlines() if line.startswith("run it: "))
+    ran = multigraft(folder, *shlex.split(command)[1:], "-o", "again", "-q")
+    assert ran.code == 0, ran.err
+    assert "note:" not in ran.err
+    record = multigraft(folder, "show", "again")
+    assert "12" in record.out
+    assert multigraft(folder, "resume", "again", "-q").code == 0
+    assert not (folder / "again" / "search.db").exists()
 
 
 def test_a_question_that_is_there_twice_counts_once(folder: Path) -> None:

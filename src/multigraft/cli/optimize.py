@@ -73,4 +73,4 @@ def optimize(
     )  # fmt: skip
     checked = search_settings_of(flags)
     source = Path(checked.task.name if checked.task else checked.prompts or "").stem
-    go_on(output or Path("graphs") / source, checked, as_json=as_json, quiet=quiet, test=test, config=run_file)
+    go_on(output or Path("graphs") / source, checked, as_json=as_json, quiet=quiet, test=test)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from multigraft.config import RunFile
 
 
-def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test: bool = True, config: Path | None = None) -> None:
+def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test: bool = True) -> None:
     """Search, or go on with a search.
 
     Args:
@@ -40,7 +40,6 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
         as_json: print what was found as JSON.
         quiet: show no progress.
         test: whether what was found is compared on questions of their own.
-        config: the run file that was named, for what is said at the end.
 
     Raises:
         MultigraftError: what stopped it, unless it was an interruption.
@@ -71,7 +70,7 @@ def go_on(folder: Path, run_file: "RunFile", *, as_json: bool, quiet: bool, test
     if as_json:
         typer.echo(json_line(report_of(plan, outcome) | {"folder": str(folder), "cut_short": ending.reason}))
     else:
-        print_outcome(Console(highlight=False), folder, plan, outcome, config)
+        print_outcome(Console(highlight=False), folder, plan, outcome)
     if ending.reason is not None:
         typer.echo(f"stopped: {shown(ending.reason, 400)}. Go on with: multigraft resume {folder}", err=True)
     if ending.exit_code:

@@ -1,6 +1,7 @@
 """What a graph search leaves behind: `graph.json` to run, a report for people and one for programs, and a picture."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
@@ -23,13 +24,13 @@ from multigraft.graphs.drawing.terminal import as_text
 from multigraft.graphs.drawing.terminal import lines_of as drawn_of
 from multigraft.graphs.graph_file import text_of
 from multigraft.graphs.latency import critical_path
-from multigraft.models.local.catalogue import CATALOGUE
 from multigraft.optimize.loop.archive import Entry
 from multigraft.optimize.loop.paired import Paired
 from multigraft.optimize.loop.report import Found
 from multigraft.optimize.loop.report_text import as_json, lines
 from multigraft.optimize.real.held_out import Compared
 from multigraft.records.disk import on_disk
+from multigraft.records.folder import SETTINGS_NAME
 from multigraft.types import Json
 
 GRAPH_NAME, REPORT_NAME, TEXT_NAME, PICTURE_NAME = "graph.json", "report.json", "report.md", "graph.svg"
@@ -90,7 +91,7 @@ def lines_of(plan: SearchPlan, outcome: Outcome) -> list[str]:
     return [*lines(outcome.found), *_test_lines(outcome.held_out), f"{paid}."]
 
 
-def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Outcome, config: Path | None = None) -> None:
+def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Outcome) -> None:
     """Print what was found, and how to run it.
 
     Args:
@@ -98,7 +99,6 @@ def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Out
         folder: of the search.
         plan: of the search.
         outcome: what it has come to.
-        config: the run file it was started with, where there is one and it is known.
     """
     for line in lines_of(plan, outcome):
         console.print(Text(shown(line, 600)), soft_wrap=True)
@@ -107,15 +107,14 @@ def print_outcome(console: Console, folder: Path, plan: SearchPlan, outcome: Out
     console.print()
     console.print(Text(as_text(drawn_of(outcome.found.best.graph, width=min(console.width, 120)))), soft_wrap=True)
     console.print(Text(f"report: {folder / TEXT_NAME}"), soft_wrap=True)
-    console.print(Text(f"run it: {_command(folder, plan, outcome.found.best, config)}"), soft_wrap=True)
+    console.print(Text(f"run it: {_command(folder, plan, outcome.found.best)}"), soft_wrap=True)
 
 
-def _command(folder: Path, plan: SearchPlan, best: Entry, config: Path | None) -> str:
-    source = f"--task {plan.run_file.task.name}" if plan.run_file.task else "PROMPTS"
+def _command(folder: Path, plan: SearchPlan, best: Entry) -> str:
+    """Say how the graph is run over the questions of the search, by the settings that its folder keeps."""
     models = dict.fromkeys(node.model for node in best.graph.live_nodes if node.model)
-    own = any(name not in CATALOGUE for name in models)
-    where = f"-c {config or 'RUN_FILE'}" if own else f"--models {','.join(models)}"
-    return f"multigraft synth {source} --strategy graph --graph {folder / GRAPH_NAME} {where}"
+    words = ["multigraft", "synth", "--graph", str(folder / GRAPH_NAME), "-c", str(folder / SETTINGS_NAME), "--models", ",".join(models)]
+    return shlex.join([*words, *(["--unsafe-no-sandbox"] if plan.run_file.unsafe_no_sandbox else [])])
 
 
 def _picture(outcome: Outcome, best: Entry) -> str:

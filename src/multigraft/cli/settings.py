@@ -39,7 +39,8 @@ def settings_of(
     Raises:
         InputError: names the file and field, or the flag, that does not fit.
     """
-    settings = read_run_file(run_file) if run_file else {}
+    # Tables of a search would make one of this run when it goes on.
+    settings = {name: table for name, table in (read_run_file(run_file) if run_file else {}).items() if name not in {"optimize", "pilot"}}
     former_judges = only_judging(settings, "reward", "judge")
     add_source(settings, prompts, task, task_options)
     if seed is not None:
@@ -47,7 +48,8 @@ def settings_of(
     chosen = table_of(settings, "strategy")
     strategy = "graph" if strategy is None and graph is not None else strategy
     if strategy is not None and chosen.get("name", "toa") != strategy:
-        chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen else {})  # the settings of another strategy do not carry over
+        # The settings of another strategy do not carry over, and a graph says itself how many responses it gives.
+        chosen = {"name": strategy} | ({"n": chosen["n"]} if "n" in chosen and strategy != "graph" else {})
     chosen |= dict(parse_setting(change) for change in changes)
     if n is not None:
         chosen["n"] = n

@@ -24,11 +24,13 @@ class Table(BaseModel):
 def read_run_file(path: Path) -> dict[str, object]:
     """Read a run file without checking it yet: the command line may still add to it.
 
+    One that a folder keeps says with which version it was written; that is left out.
+
     Raises:
         InputError: it cannot be read, or is no TOML.
     """
     with boundary(InputError, f"reading {path}", OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return dict(tomllib.loads(path.read_text("utf-8")))
+        return {name: value for name, value in tomllib.loads(path.read_text("utf-8")).items() if name != "versions"}
 
 
 def checked_table(table: type[TableT], settings: Mapping[str, object], place: str) -> TableT:
