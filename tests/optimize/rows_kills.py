@@ -120,6 +120,11 @@ def row_search_kills(folder: Path, method: str, *, kills: int, seed: int = 1, la
     checks.hold(f"{len(asked)} distinct calls, {needed} needed", len(asked) == needed)
     twice = rows(job.run, "SELECT count(*) FROM (SELECT digest FROM outputs GROUP BY digest HAVING count(*) > 1)")[0][0]
     checks.hold(f"{twice} answers kept twice", twice == 0)
+    unanswered = "SELECT ifnull(sum(calls), 0) FROM sent WHERE sequence NOT IN (SELECT sent FROM outputs)"
+    paid = rows(job.run, "SELECT sum(calls) FROM outputs")[0][0] + rows(job.run, unanswered)[0][0]
+    report = json.loads((job.run / "report.json").read_text())
+    told = report["spent"]["calls"] + report["optimiser_spent"]["calls"]
+    checks.hold(f"{told} calls told of, {paid} paid for", told == paid == report["paid"]["calls"])
     checks.hold("integrity", rows(job.run, "PRAGMA integrity_check")[0][0] == "ok")
     one, other = result_of(whole.run), result_of(job.run)
     checks.hold("the same graph", one["graph"] == other["graph"])
