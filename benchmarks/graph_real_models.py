@@ -37,13 +37,18 @@ def with_what_is_paid(source: Path, target: Path) -> None:
     (target / "pilot.json").write_bytes((source / "pilot.json").read_bytes())
 
 
-def table_of(found: dict[str, Any]) -> list[str]:
-    lines = ["| graph | test score, 95% interval | units | best graph less this one, paired |", "| --- | --- | --- | --- |"]
-    for row in found["test"]:
-        difference = row.get("difference")
-        paired = "" if difference is None else f"{difference['value']:+.1%} ({difference['low']:+.1%} to {difference['high']:+.1%}): {difference['decided']}"
-        score = row["score"]
-        lines.append(f"| {row['name']} | {score['value']:.1%} ({score['low']:.1%} to {score['high']:.1%}) | {row['units']:.3g} | {paired} |")
+def written(score: dict[str, Any]) -> str:
+    return f"{score['mean']:.1%} ({score['low']:.1%} to {score['high']:.1%})"
+
+
+def lines_of(method: str, report: dict[str, Any]) -> list[str]:
+    """Say what a search found, and how it does on the questions that it never saw."""
+    lines = [f"\n### {method}\n", f"On {report['estimate']['questions']} validation questions {written(report['estimate'])}.\n"]
+    lines += ["| graph | test score, 95% interval | units | best graph less this one, paired |", "| --- | --- | --- | --- |"]
+    for row in report["test"]:
+        less, cost = row["best_less_this"], row["cost"]
+        paired = "" if less is None else f"{less['difference']:+.1%} ({less['low']:+.1%} to {less['high']:+.1%}), {less['decided']}"
+        lines.append(f"| {row['name']} | {written(row['score'])} | {cost['units']:.3g} | {paired} |")
     return lines
 
 
@@ -60,7 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         multigraft("optimize", "-c", str(RUN_FILE), "--method", method, *settings, *EVALUATIONS, "-o", str(place))
         reports[method] = json.loads((place / "report.json").read_text("utf-8"))
     pilot = json.loads((first / "pilot.json").read_text("utf-8"))
-    (RESULTS / "graph_real_models.json").write_text(json.dumps({"pilot": pilot, "searches": reports}, indent=1) + "\n", "utf-8")
+    (RESULTS / "graph_real_models.json").write_text(json.dumps({"pilot": pilot, "searches": reports}, separators=(",", ":")) + "\n", "utf-8")
+    singles = [f"- {single['model']} alone: {written(single)} at {single['units']:.3g} units" for single in pilot["singles"]]
+    lines = [f"Pilot, {pilot['singles'][0]['questions']} training questions:\n", *singles]
+    lines += [line for method, report in reports.items() for line in lines_of(method, report)]
+    (RESULTS / "graph_real_models.md").write_text("\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
