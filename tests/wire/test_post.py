@@ -80,7 +80,7 @@ async def test_a_bomb_takes_little_memory(server: Running) -> None:
     server.control(faults=[{"kind": "bomb", "seconds": 120}])
     async with _endpoints(server, max_body_bytes=32 * 2**20, attempt_timeout_s=30.0) as endpoints:
         gc.collect()
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peaks of earlier tests
+        _forget_peaks()
         before = _resident_mb()
         failure = await endpoints.post(CHAT, BODY)
     assert isinstance(failure, Failure)
@@ -257,6 +257,11 @@ def _descriptors() -> int:
 
 def _resident_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _forget_peaks() -> None:
+    """Of tests before this one in the same process."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_mb() -> float:
