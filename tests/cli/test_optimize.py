@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.pilots import MODELS
 from tests.reports.command import Done, multigraft
 from typer.testing import CliRunner
 
@@ -15,23 +16,6 @@ from multigraft.cli.main import app
 from multigraft.cli.optimize_output import markdown_of
 from multigraft.graphs.graph_file import about_of, graph_of
 from multigraft.strategies.graph import Collaboration
-
-MODELS = """
-[[models]]
-name = "small"
-kind = "scripted"
-answers = ["It is 1.", "It is 2.", "It is 3."]
-shape = { parameters = 1e9, layers = 16, width = 2048 }
-[[models]]
-name = "large"
-kind = "scripted"
-answers = ["It is 2.", "It is 3.", "It is 2 after all."]
-shape = { parameters = 3e9, layers = 28, width = 3072 }
-[[reward.parts]]
-kind = "rules"
-gate = false
-rules = [{ rule = "exact_number" }]
-"""
 
 
 @pytest.fixture

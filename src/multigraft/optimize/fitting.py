@@ -62,8 +62,6 @@ def fitted(
     rank = {model: index for index, model in enumerate(space.models)}
     cheap = pruned(sound.graph, space.costs, space.caps, size_rank=rank, probabilities=probabilities)
     notes += [*sound.notes, *cheap.notes]
-    if not space.fits(cheap.graph):  # pragma: no cover - pruning promises this; a graph over budget must never be proposed, whatever pruning does
-        return Fitted(space.smallest(target), (*notes, "pruned: to the smallest graph"))
     return Fitted(cheap.graph.live_part(), tuple(notes))
 
 

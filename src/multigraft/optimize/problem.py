@@ -56,14 +56,11 @@ class Space:
         Raises:
             BudgetError: names the cheapest graph there is, and what it costs.
         """
-        cheapest = [self.smallest(sink) for sink in self.sinks]
-        if any(self.fits(graph) for graph in cheapest):
+        cheapest = [(graph, self.costs.of(graph)) for graph in map(self.smallest, self.sinks)]
+        refused = [(graph, cost, kind) for graph, cost in cheapest if (kind := self.caps.exceeded(cost)) is not None]
+        if len(refused) < len(cheapest):
             return
-        graph = min(cheapest, key=lambda found: (self.costs.of(found).units or 0.0, self.costs.of(found).usd or 0.0))
-        cost = self.costs.of(graph)
-        kind = self.caps.exceeded(cost)
-        if kind is None:  # pragma: no cover - fits() was asked just now
-            return
+        graph, cost, kind = min(refused, key=lambda found: (found[1].units or 0.0, found[1].usd or 0.0))
         value, cap = getattr(cost, kind), getattr(self.caps, kind)
         what = "its cost in them is not known" if value is None else f"it takes {value:.4g}"
         named = " + ".join(f"{node.model or node.role}" for node in graph.live_nodes)

@@ -11,11 +11,12 @@ from tests.optimize.methods.spaces import NAMES, WeighedCosts, exact, problem_fo
 
 from multigraft.errors import InputError
 from multigraft.graphs.blocks import chain, grid, parallel
+from multigraft.graphs.cones import cone
 from multigraft.graphs.graph import SINK, Graph, Node, NodeRole
 from multigraft.optimize.loop.objectives import Quality, QualityMinusLatency
 from multigraft.optimize.methods.belief import Belief
 from multigraft.optimize.methods.candidates import Candidates
-from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone, noise_of
+from multigraft.optimize.methods.evidence import Evidence, adjusted_means, noise_of
 from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Kernel, Point, Posterior, Stack, compared
 from multigraft.optimize.methods.one_step import OneStep, Step

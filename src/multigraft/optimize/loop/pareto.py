@@ -55,7 +55,7 @@ def knee_of(points: Sequence[Point]) -> int | None:
         return None
     scaled = _scaled([_losses(point) for point in points])
     order = sorted(range(len(points)), key=lambda place: (scaled[place], place))
-    extremes = [min(order, key=lambda place, axis=axis: (scaled[place][axis], sum(scaled[place]))) for axis in range(3)]  # type: ignore[misc]  # a default binds the axis of this turn
+    extremes = [min((scaled[place][axis], sum(scaled[place]), rank, place) for rank, place in enumerate(order))[-1] for axis in range(3)]
     # Of an axis on which all are equal there is no extreme.
     spread = all(len({loss[axis] for loss in scaled}) > 1 for axis in range(3))
     normal = _normal(*(scaled[place] for place in extremes)) if spread else None

@@ -175,11 +175,9 @@ def _challenge(archive: Archive, entry: Entry) -> None:
     evaluation = entry.validation
     if evaluation is None or not evaluation.scores or 2 * len(evaluation.scores) < len(evaluation.trials):
         return
-    if archive.incumbent is None:
+    incumbent = None if archive.incumbent is None else archive.entries[archive.incumbent]
+    if incumbent is None or incumbent.validation is None:
         _crown(archive, entry, None)
-        return
-    incumbent = archive.entries[archive.incumbent]
-    if incumbent.validation is None:  # pragma: no cover - who is the incumbent was validated
         return
     archive.num_challenges += 1
     aligned = Aligned(archive.objective, evaluation, incumbent.validation)

@@ -111,8 +111,8 @@ class Learner(Protocol):
 def _in_turn(warm: Iterator[Fitted], learner: Learner) -> Iterator[tuple[str, Fitted]]:
     for found in warm:
         yield "warm-up", found
-    while (found := learner.propose()) is not None:  # type: ignore[assignment]  # None ends the loop
-        yield "model", found
+    while (learnt := learner.propose()) is not None:
+        yield "model", learnt
 
 
 class _Parzen:

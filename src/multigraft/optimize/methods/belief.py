@@ -6,8 +6,9 @@ from typing import Final
 
 import numpy
 
+from multigraft.graphs.cones import cone
 from multigraft.graphs.graph import Graph
-from multigraft.optimize.methods.evidence import Evidence, adjusted_means, cone, noise_of
+from multigraft.optimize.methods.evidence import Evidence, adjusted_means, noise_of
 from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Alike, Floats, Kernel, Point, Posterior, Stack, compared
 from multigraft.optimize.methods.one_step import OneStep, Step

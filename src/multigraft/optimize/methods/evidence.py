@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy
 
-from multigraft.graphs.graph import Graph, Node
+from multigraft.graphs.cones import cone
+from multigraft.graphs.graph import Node
 from multigraft.optimize.methods.features import Featuriser
 from multigraft.optimize.methods.gaussian import Floats, Point
 from multigraft.optimize.problem import Evaluation
@@ -73,19 +74,6 @@ class Part(NamedTuple):
     node: Node
     read: tuple[Point, ...]
     level: int
-
-
-def cone(graph: Graph, node_id: str) -> Graph:
-    """Return the graph that ends in one of a graph's nodes."""
-    found = {node_id}
-    waiting = [node_id]
-    while waiting:
-        for source in graph.read_by(waiting.pop()):
-            if source not in found:
-                found.add(source)
-                waiting.append(source)
-    nodes = tuple(node for node in graph.nodes if node.node_id in found)
-    return Graph(nodes, tuple(edge for edge in graph.edges if edge[1] in found), node_id)
 
 
 def adjusted_means(scores: Sequence[Mapping[int, float]]) -> list[float]:
