@@ -7,18 +7,15 @@ import typer
 
 from multigraft.cli.early import leaving_at_once
 from multigraft.cli.errors import reported
+from multigraft.cli.search_flags import Items, Judge, Models, Questions, Quiet, Reward, RunFilePath, Seed, TaskOptions, Tokens, UnsafeNoSandbox
 
 
 @reported
 @leaving_at_once
 def optimize(
-    questions: Annotated[
-        str | None, typer.Argument(help="A task of `multigraft task list`, a task file, or a file of prompts whose answers a reward can score.")
-    ] = None,
-    run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it.")] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", help="The pool, separated by commas: of the run file, embedded ones, or MODEL@http://HOST:PORT/v1.")
-    ] = None,
+    questions: Questions = None,
+    run_file: RunFilePath = None,
+    models: Models = None,
     budget: Annotated[
         str | None, typer.Option("--budget", help='The most one answer may cost: "units=18", also usd=5e-4, latency=5s, flops=1e13, calls=9.')
     ] = None,
@@ -41,18 +38,18 @@ def optimize(
     test: Annotated[bool, typer.Option("--test/--no-test", help="Compare what was found on questions the search never saw.")] = True,
     optimizer: Annotated[str | None, typer.Option("--optimizer", help="The model that a method asks for graphs; default: the last of the pool.")] = None,
     pilot: Annotated[Path | None, typer.Option("--pilot", help="A pilot.json of `multigraft pilot`; its numbers are told to the optimiser model.")] = None,
-    tokens: Annotated[str | None, typer.Option("--tokens", help="Mean tokens of a question and an answer, such as 202,275; default: measured.")] = None,
+    tokens: Tokens = None,
     spend: Annotated[str | None, typer.Option("--spend", help='Limits of the whole search: "usd=5,tokens=1e6,flops=1e15,calls=5000,seconds=3600".')] = None,
-    reward: Annotated[str | None, typer.Option("--reward", help="Scores answers where there is no task, and guides a sink `best`; as for synth.")] = None,
-    judge: Annotated[str | None, typer.Option("--judge", help="Scores answers in place of the task's own grader; also task:MODEL.")] = None,
-    items: Annotated[Path | None, typer.Option("--items", help="Items of the task: JSONL, CSV or Parquet.")] = None,
-    task_options: Annotated[list[str] | None, typer.Option("--task-option", help="An option of the task, such as level=5; may be repeated.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of everything; default 0.", min=0)] = None,
+    reward: Reward = None,
+    judge: Judge = None,
+    items: Items = None,
+    task_options: TaskOptions = None,
+    seed: Seed = None,
     settings: Annotated[list[str] | None, typer.Option("-s", "--set", help="A setting of the method, such as batch=4; may be repeated.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder of the search; default graphs/NAME-OF-THE-QUESTIONS.")] = None,
-    unsafe_no_sandbox: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run generated code without walls around it; noted in the record.")] = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find the graph of model calls that answers a task best.
 

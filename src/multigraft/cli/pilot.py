@@ -7,18 +7,15 @@ import typer
 
 from multigraft.cli.early import leaving_at_once
 from multigraft.cli.errors import reported
+from multigraft.cli.search_flags import Items, Judge, Models, Questions, Quiet, Reward, RunFilePath, Seed, TaskOptions, Tokens, UnsafeNoSandbox
 
 
 @reported
 @leaving_at_once
 def pilot(
-    questions: Annotated[
-        str | None, typer.Argument(help="A task of `multigraft task list`, a task file, or a file of prompts whose answers a reward can score.")
-    ] = None,
-    run_file: Annotated[Path | None, typer.Option("-c", "--config", help="Run file; flags win over it.")] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", help="The pool, separated by commas: of the run file, embedded ones, or MODEL@http://HOST:PORT/v1.")
-    ] = None,
+    questions: Questions = None,
+    run_file: RunFilePath = None,
+    models: Models = None,
     n: Annotated[int | None, typer.Option("-n", help="Questions that every graph answers; default 100, or a third of all.", min=2)] = None,
     parts: Annotated[
         str | None, typer.Option("--parts", help="What is measured: singles,replicate,mix,width,depth,grid (default: all); single models always are.")
@@ -35,18 +32,18 @@ def pilot(
     sink: Annotated[
         str | None, typer.Option("--sink", help="What ends every graph: a model, vote or best; default: the middle model by cost, of two the cheaper.")
     ] = None,
-    tokens: Annotated[str | None, typer.Option("--tokens", help="Mean tokens of a question and an answer, such as 202,275; default: measured.")] = None,
+    tokens: Tokens = None,
     spend: Annotated[str | None, typer.Option("--spend", help='Limits of all that is paid in the folder: "usd=5,calls=5000,seconds=3600".')] = None,
-    reward: Annotated[str | None, typer.Option("--reward", help="Scores answers where there is no task, and guides a sink `best`; as for synth.")] = None,
-    judge: Annotated[str | None, typer.Option("--judge", help="Scores answers in place of the task's own grader; also task:MODEL.")] = None,
-    items: Annotated[Path | None, typer.Option("--items", help="Items of the task: JSONL, CSV or Parquet.")] = None,
-    task_options: Annotated[list[str] | None, typer.Option("--task-option", help="An option of the task, such as level=5; may be repeated.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of everything; default 0.", min=0)] = None,
+    reward: Reward = None,
+    judge: Judge = None,
+    items: Items = None,
+    task_options: TaskOptions = None,
+    seed: Seed = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder of the pilot and its search; default graphs/NAME-OF-THE-QUESTIONS.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run, and how many calls it takes.")] = False,
-    unsafe_no_sandbox: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run generated code without walls around it; noted in the record.")] = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found, or the plan, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure what a task rewards, before a search.
 
